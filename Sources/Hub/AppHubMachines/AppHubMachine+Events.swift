@@ -29,20 +29,32 @@ extension AppHubMachine {
   private mutating func arrived(_ event: HostEvent, _ session: AppRadioSession, _ now: Instant) {
     switch event {
     case .acknowledgementRequested: break
-    case .completed(BackgroundRadio.token, let result):
-      sessions[session.number]?.radio.answered(result)
+    case .completed(let token, let result) where BackgroundRadio.isOwn(token):
+      advertisingAnswered(token, result, session, now: now)
+    case .completed(let token, let result):
+      completed(token, result, of: session.number)
+      admit(event, session, now)
     default: admit(event, session, now)
     }
+  }
+
+  /// The host has answered a request of an app.
+  private mutating func completed(
+    _ token: RequestToken, _ result: Result<HostReply, HostError>, of number: UInt64
+  ) {
+    sessions[number]?.radio.completed(token, result)
+    noteRetry(number)
   }
 
   /// An event of a session whose app doesn't run.
   private mutating func kept(_ event: HostEvent, _ session: AppRadioSession, _ now: Instant) {
     switch event {
     case .acknowledgementRequested, .channelReceived, .channelClosed: break
-    case .completed(BackgroundRadio.token, let result):
-      sessions[session.number]?.radio.answered(result)
+    case .completed(let token, let result) where BackgroundRadio.isOwn(token):
+      advertisingAnswered(token, result, session, now: now)
     // The last process has requested it, or the system. The hub notes what it changes.
     case .completed(let token, let result):
+      completed(token, result, of: session.number)
       handle(.delivered(session.hostKey, [event]))
       republished(token, result, session, now: now)
     case .channelOpened(let info): outputs.append(.send(session.hostKey, .closeChannel(info.id)))

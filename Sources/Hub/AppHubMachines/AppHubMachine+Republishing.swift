@@ -73,6 +73,7 @@ extension AppHubMachine {
     for request in sessions[number]?.radio.radioIsOn() ?? [] {
       outputs.append(.send(session.hostKey, request))
     }
+    noteRetry(number)
   }
 
   /// The host has answered a request of a session without a process.
@@ -80,18 +81,86 @@ extension AppHubMachine {
     _ token: RequestToken, _ result: Result<HostReply, HostError>, _ session: AppRadioSession,
     now: Instant
   ) {
-    guard republications[session.number] != nil else { return }
-    let count = republications[session.number]?.completed(token, result) ?? 0
-    for _ in 0..<count {
+    let number = session.number
+    let outcome = republications[number]?.completed(
+      token, result, radioIsOn: session.radioIsOn, now: now)
+    guard let outcome else { return }
+    for _ in 0..<outcome.givenUpCount {
       outputs.append(.life(.report(.notPublished(session.app, session.receiver))))
     }
-    republish(session.number, now: now)
-    if republications[session.number]?.isEnded == true { republications[session.number] = nil }
-    touched.insert(session.number)
+    if outcome.isDelayed {
+      outputs.append(.life(.report(.publishingDelayed(session.app, session.receiver))))
+    }
+    republish(number, now: now)
+    if republications[number]?.isEnded == true { republications[number] = nil }
+    noteRetry(number)
+    touched.insert(number)
     guard !isRepublishing(session.app) else { return }
     for (id, process) in processes.sorted(by: { $0.key < $1.key })
     where process.app == session.app && !process.isFrozen && !process.held.isEmpty {
       takeHeld(of: id, now: now)
     }
+  }
+
+  // MARK: What the host has refused
+
+  /// The host has answered a request for advertising that the system has made.
+  mutating func advertisingAnswered(
+    _ token: RequestToken, _ result: Result<HostReply, HostError>, _ session: AppRadioSession,
+    now: Instant
+  ) {
+    let refusal = sessions[existing: session.number].radio.answered(
+      token, result, radioIsOn: session.radioIsOn, now: now)
+    noteRetry(session.number)
+    guard let refusal else { return }
+    let triesAgain = refusal == .delayed
+    outputs.append(
+      .life(
+        .report(.notAdvertised(session.app, session.receiver, triesAgain: triesAgain))))
+  }
+
+  /// Notes when a session is to try again what the host has refused.
+  mutating func noteRetry(_ number: UInt64) {
+    retries[number] = nextTry(of: number)
+  }
+
+  private func nextTry(of number: UInt64) -> Instant? {
+    [sessions[number]?.radio.nextTry, republications[number]?.nextTry].compactMap(\.self).min()
+  }
+
+  /// Requests again what the host has refused, where it is time.
+  mutating func tryAgain(now: Instant) {
+    for (number, due) in retries.sorted(by: { $0.key < $1.key }) where due <= now {
+      guard let session = sessions[number] else { continue }
+      for request in sessions[existing: number].radio.tryAgain(now: now) {
+        outputs.append(.send(session.hostKey, request))
+      }
+      if republications[number]?.tryAgain(now: now) == true { republish(number, now: now) }
+      noteRetry(number)
+    }
+  }
+
+  /// An advertiser has ended: others get its place.
+  mutating func giveFreePlace(now: Instant) {
+    guard hasFreePlace else { return }
+    hasFreePlace = false
+    for number in retries.keys.sorted() {
+      sessions[number]?.radio.placeIsFree(now: now)
+      noteRetry(number)
+    }
+  }
+
+  func violationsOfRetries(perTable limit: Int) -> [String] {
+    var found: [String] = []
+    for session in sessions.values.prefix(limit) {
+      found += session.radio.violations()
+      if retries[session.number] != nextTry(of: session.number) {
+        found.append("session \(session.number) tries again at another time")
+      }
+    }
+    if retries.keys.contains(where: { sessions[$0] == nil }) {
+      found.append("a session that has ended tries again")
+    }
+    return found
   }
 }

@@ -54,12 +54,15 @@ extension AppHubMachine {
     touched.insert(number)
     if isPreserving, case .startAdvertising(let options, _) = request {
       sessions[number]?.radio.preserve(options)
+      noteRetry(number)
       return
     }
     if case .respond(let id, _) = request { answered(id, number, now) }
     for request in sessions[number]?.radio.sent(request) ?? [request] {
+      if case .stopAdvertising = request { hasFreePlace = true }
       outputs.append(.send(key, request))
     }
+    noteRetry(number)
   }
 
   /// A manager without an identifier is known by its first request that only one kind of manager has.
@@ -106,9 +109,12 @@ extension AppHubMachine {
     for session in followed.sorted(by: { $0.number < $1.number }) {
       let policy = policy(of: session)
       for request in sessions[existing: session.number].radio.follow(policy) {
+        if case .stopAdvertising = request { hasFreePlace = true }
         outputs.append(.send(session.hostKey, request))
       }
+      noteRetry(session.number)
     }
+    giveFreePlace(now: now)
     for number in touched.sorted() {
       guard let session = sessions[number], let holdings = holdings(of: session) else { continue }
       preserve(holdings, of: number)

@@ -39,6 +39,10 @@ package struct AppHubMachine: Sendable {
   var preserved: [UInt64: SessionHoldings] = [:]
   /// Services of preserved managers that the host has not published again, by the numbers of sessions.
   var republications: [UInt64: Republication] = [:]
+  /// When sessions request again what the host has refused, by their numbers.
+  var retries: [UInt64: Instant] = [:]
+  /// Whether an advertiser has ended.
+  var hasFreePlace = false
   /// Whether requests are those of the system for a preserved manager.
   var isPreserving = false
   /// Counts the changes of all that is preserved.
@@ -76,7 +80,7 @@ package struct AppHubMachine: Sendable {
 
   /// When to report `wake`; nil while nothing is waited for.
   package var nextWake: Instant? {
-    [life.nextWake, nextRegionWake, nextServiceWake].compactMap(\.self).min()
+    [life.nextWake, nextRegionWake, nextServiceWake, retries.values.min()].compactMap(\.self).min()
   }
 
   /// Handles an event.
@@ -126,7 +130,9 @@ package struct AppHubMachine: Sendable {
     case .adopted(let app, let process, _):
       guard life.state(of: app) == .notRunning, processes[process] == nil else { return }
       processes[process] = AppHubProcess(app: app)
-    case .wake: wakeRegions(now: now)
+    case .wake:
+      wakeRegions(now: now)
+      tryAgain(now: now)
     case .process(let process, .opened(.location)):
       if let app = processes[process]?.app { regionsOpened.insert(app) }
     default: break
@@ -252,6 +258,7 @@ package struct AppHubMachine: Sendable {
       sessions[number]?.process = process
       // What is left waits for a radio; the app publishes it again, as it isn't restored with it.
       republications[number] = nil
+      noteRetry(number)
       touched.insert(number)
       return number
     }
@@ -269,9 +276,11 @@ package struct AppHubMachine: Sendable {
 
   /// Forgets a session that has ended.
   private mutating func forget(_ number: UInt64) {
-    guard sessions.removeValue(forKey: number) != nil else { return }
+    guard let session = sessions.removeValue(forKey: number) else { return }
+    if session.radio.isAdvertising { hasFreePlace = true }
     touched.remove(number)
     republications[number] = nil
+    retries[number] = nil
     preserve(nil, of: number)
     requests = requests.filter { $0.value.session != number }
   }
@@ -336,6 +345,6 @@ package struct AppHubMachine: Sendable {
         found.append("session \(session.number) holds too many events back")
       }
     }
-    return found
+    return found + violationsOfRetries(perTable: limit)
   }
 }

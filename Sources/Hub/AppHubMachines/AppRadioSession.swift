@@ -33,6 +33,8 @@ struct AppRadioSession: Sendable {
   /// The wishes that the machine of apps knows.
   var wants: AppWants = []
   var radio = BackgroundRadio()
+  /// Whether the radio is on, as far as the host has reported it.
+  private(set) var radioIsOn = false
   /// The links that it wants, with their options, and whether they are established.
   private(set) var links: [DeviceAddress: Link] = [:]
 
@@ -77,6 +79,7 @@ struct AppRadioSession: Sendable {
 
   mutating func arrived(_ event: HostEvent) {
     switch event {
+    case .stateChanged(let state): radioIsOn = state == .poweredOn
     case .connected(let peer): links[peer]?.isConnected = true
     case .connectionFailed(let peer, _): links[peer] = nil
     case .disconnected(let peer, let error, let reconnecting):

@@ -10,21 +10,54 @@ import Essentials
 struct BackgroundRadio: Sendable {
   enum Policy: Sendable { case foreground, background, off }
 
-  /// The token of requests that this makes.
+  /// What comes of an answer that is no success.
+  enum Refusal: Sendable, Hashable {
+    /// The advertising is requested again after a pause, or when another app's ends.
+    case delayed
+    /// It is off until the app requests it, or enters another state.
+    case givenUp
+  }
+
+  /// The token of the first request that this makes. Later ones have lower tokens.
   static let token = RequestToken(rawValue: .max)
+  private static let tokenCount: UInt64 = 1 << 16
   /// Advertising in the background is slower by this factor. Apple documents none.
   private static let slowness: Int64 = 10
+  /// The pause before advertising that was refused is requested again; it doubles up to the second one. An advertiser of
+  /// another program may end at any time.
+  private static let retryPause = TimeSpan.seconds(1)
+  private static let retryPauseMax = TimeSpan.seconds(300)
+
+  private enum Wait: Sendable, Hashable {
+    case radio
+    case retry(at: Instant)
+    case givenUp
+  }
 
   private(set) var policy = Policy.foreground
   private var scan: ScanOptions?
   private var advertising: AdvertisingOptions?
-  /// Whether the advertising waits until the radio is on.
-  private var awaitsRadio = false
+  /// Why the advertising is not requested of the host, though it is allowed.
+  private var wait: Wait?
+  private var requestCount: UInt64 = 0
+  /// The last request of this, if it isn't answered.
+  private var awaited: RequestToken?
+  /// The last request of the app, with what it advertised before.
+  private var requested: (token: RequestToken, earlier: AdvertisingOptions?)?
+  private var failureCount = 0
+  private var hasReported = false
 
   /// Whether the host scans.
   var isScanning: Bool { scan.flatMap { allowed($0) } != nil }
   /// Whether the host advertises.
-  var isAdvertising: Bool { advertising.flatMap { allowed($0) } != nil }
+  var isAdvertising: Bool { wait == nil && advertising.flatMap { allowed($0) } != nil }
+  /// When to call `tryAgain`; nil for never.
+  var nextTry: Instant? { if case .retry(let at) = wait { at } else { nil } }
+
+  /// Whether a token is of a request that this has made.
+  static func isOwn(_ token: RequestToken) -> Bool {
+    token.rawValue > Self.token.rawValue - tokenCount
+  }
 
   /// The app sends a request. Returns what the host gets instead; nil for the request itself.
   mutating func sent(_ request: HostRequest) -> [HostRequest]? {
@@ -35,17 +68,32 @@ struct BackgroundRadio: Sendable {
       return [.startScan(options)]
     case .stopScan: scan = nil
     case .startAdvertising(let options, let token):
-      advertising = options
-      awaitsRadio = false
+      requested = (token, advertising)
+      beginAnew(options)
       // Where it isn't allowed, the request is completed, and the advertising is withheld.
       guard let options = allowed(options) else { return [request, .stopAdvertising] }
       return [.startAdvertising(options, token)]
     case .stopAdvertising:
-      advertising = nil
-      awaitsRadio = false
+      requested = nil
+      beginAnew(nil)
     default: break
     }
     return nil
+  }
+
+  private mutating func beginAnew(_ options: AdvertisingOptions?) {
+    advertising = options
+    wait = nil
+    awaited = nil
+    failureCount = 0
+    hasReported = false
+  }
+
+  /// The host has answered a request of the app. What it has refused to the app is not begun in another state of it.
+  mutating func completed(_ token: RequestToken, _ result: Result<HostReply, HostError>) {
+    guard let requested, requested.token == token else { return }
+    self.requested = nil
+    if case .failure = result { beginAnew(requested.earlier) }
   }
 
   /// The state of the app may have changed. Returns what the host gets.
@@ -56,8 +104,14 @@ struct BackgroundRadio: Sendable {
     policy = new
     let after = (scan.flatMap { allowed($0) }, advertising.flatMap { allowed($0) })
     if before.0 != after.0 { requests.append(after.0.map { .startScan($0) } ?? .stopScan) }
-    if before.1 != after.1, !awaitsRadio {
-      requests.append(after.1.map { .startAdvertising($0, Self.token) } ?? .stopAdvertising)
+    if before.1 != after.1, wait != .radio {
+      if let options = after.1 {
+        requests.append(start(options))
+      } else {
+        wait = nil
+        awaited = nil
+        requests.append(.stopAdvertising)
+      }
     }
     return requests
   }
@@ -66,20 +120,82 @@ struct BackgroundRadio: Sendable {
 
   /// The advertising goes on from before the system was started again, when the radio is on.
   mutating func preserve(_ options: AdvertisingOptions) {
-    advertising = options
-    awaitsRadio = true
+    beginAnew(options)
+    wait = .radio
+  }
+
+  private mutating func start(_ options: AdvertisingOptions) -> HostRequest {
+    let token = RequestToken(rawValue: Self.token.rawValue - requestCount % Self.tokenCount)
+    requestCount += 1
+    wait = nil
+    awaited = token
+    return .startAdvertising(options, token)
   }
 
   /// The host has answered a request that this has made.
-  mutating func answered(_ result: Result<HostReply, HostError>) {
-    if case .failure(.radioNotReady) = result, advertising != nil { awaitsRadio = true }
+  ///
+  /// - Parameter radioIsOn: Whether the radio is on, as far as the session has heard.
+  /// - Returns: What to report; nil for a success, and for a refusal after one that was reported.
+  mutating func answered(
+    _ token: RequestToken, _ result: Result<HostReply, HostError>, radioIsOn: Bool, now: Instant
+  ) -> Refusal? {
+    // A later request has replaced the one of an earlier answer.
+    guard token == awaited else { return nil }
+    awaited = nil
+    guard case .failure(let error) = result else {
+      failureCount = 0
+      hasReported = false
+      return nil
+    }
+    var isReported = true
+    switch error {
+    case .invalidArgument, .unsupported:
+      wait = .givenUp
+      return .givenUp
+    case .radioNotReady, .transport:
+      guard radioIsOn else {
+        wait = .radio
+        return nil
+      }
+      // The answer may be from before the radio was on.
+      isReported = failureCount > 0
+    default: break
+    }
+    let pause = Self.retryPause * (1 << Int64(min(failureCount, 20)))
+    wait = .retry(at: now + min(pause, Self.retryPauseMax))
+    failureCount += 1
+    guard isReported, !hasReported else { return nil }
+    hasReported = true
+    return .delayed
   }
 
   /// The radio is on. Returns what the host gets.
   mutating func radioIsOn() -> [HostRequest] {
-    guard awaitsRadio else { return [] }
-    awaitsRadio = false
-    return advertising.flatMap { allowed($0) }.map { [.startAdvertising($0, Self.token)] } ?? []
+    switch wait {
+    case .radio, .retry: restart()
+    case .givenUp, nil: []
+    }
+  }
+
+  /// An advertiser has ended: its place is free.
+  mutating func placeIsFree(now: Instant) {
+    if case .retry = wait { wait = .retry(at: now) }
+  }
+
+  /// The time of `nextTry` may have come. Returns what the host gets.
+  mutating func tryAgain(now: Instant) -> [HostRequest] {
+    guard let nextTry, nextTry <= now else { return [] }
+    return restart()
+  }
+
+  private mutating func restart() -> [HostRequest] {
+    wait = nil
+    return advertising.flatMap { allowed($0) }.map { [start($0)] } ?? []
+  }
+
+  func violations() -> [String] {
+    guard wait != nil || awaited != nil, advertising == nil else { return [] }
+    return ["advertising that no one wants is waited for"]
   }
 
   private func allowed(_ options: ScanOptions) -> ScanOptions? {

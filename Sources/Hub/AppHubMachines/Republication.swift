@@ -1,11 +1,13 @@
 import BluetoothInterface
 import BluetoothWire
+import Essentials
 
 /// The services and PSMs of a manager from before the system was started again, until the host has published them.
 ///
 /// They are requested in their order, as the handles of services follow from it: a bonded peer finds them where they
 /// were. A service that includes another one waits for the handle of that one. What fails because of the radio is
-/// requested again when that is on.
+/// requested again when that is on. What the host refuses while the radio is on is requested again after pauses, a few
+/// times.
 struct Republication: Sendable {
   private enum Item: Sendable {
     case service(SessionHoldings.Service)
@@ -24,7 +26,21 @@ struct Republication: Sendable {
   private struct Entry: Sendable {
     let position: Int
     let item: Item
+    /// How often it has failed while the radio was on.
+    var failureCount = 0
   }
+
+  /// What comes of an answer.
+  struct Outcome: Sendable, Hashable {
+    /// How many services and PSMs are given up.
+    var givenUpCount = 0
+    /// Whether some are requested later, for the first time.
+    var isDelayed = false
+  }
+
+  /// About four minutes of attempts.
+  static let failureCountMax = 8
+  private static let retryPause = TimeSpan.seconds(1)
 
   /// What the manager had. It is that until everything is published again or given up.
   let holdings: SessionHoldings
@@ -33,6 +49,9 @@ struct Republication: Sendable {
   /// The first handles of services, by those that they had.
   private var handles: [UInt16: UInt16] = [:]
   private var awaitsRadio = false
+  /// When to request again what was refused while the radio was on.
+  private(set) var nextTry: Instant?
+  private var hasReported = false
 
   init(_ holdings: SessionHoldings) {
     self.holdings = holdings
@@ -50,7 +69,7 @@ struct Republication: Sendable {
   ///
   /// - Parameter token: The highest token of the session.
   mutating func takeRequests(after token: RequestToken) -> [HostRequest] {
-    guard !awaitsRadio else { return [] }
+    guard !awaitsRadio, nextTry == nil else { return [] }
     let isNext = waiting.prefix { entry in
       entry.item.includedServices.allSatisfy { handles[$0] != nil }
     }
@@ -76,26 +95,52 @@ struct Republication: Sendable {
     }
   }
 
-  /// The host has answered a request. Returns how many services and PSMs are given up.
-  mutating func completed(_ token: RequestToken, _ result: Result<HostReply, HostError>) -> Int {
-    guard let entry = requested.removeValue(forKey: token) else { return 0 }
+  /// The host has answered a request.
+  ///
+  /// - Parameter radioIsOn: Whether the radio is on, as far as the session has heard.
+  mutating func completed(
+    _ token: RequestToken, _ result: Result<HostReply, HostError>, radioIsOn: Bool, now: Instant
+  ) -> Outcome {
+    guard var entry = requested.removeValue(forKey: token) else { return Outcome() }
     switch result {
     case .success(.published(let published)):
       if let handle = entry.item.handle { handles[handle] = published.range.start }
     case .success: break
     case .failure(.limitReached), .failure(.invalidArgument), .failure(.unsupported):
-      return 1 + giveUpUnpublished()
-    case .failure:
+      return Outcome(givenUpCount: 1 + giveUpUnpublished())
+    case .failure(let error):
+      if radioIsOn {
+        entry.failureCount += 1
+        guard entry.failureCount < Self.failureCountMax else {
+          return Outcome(givenUpCount: 1 + giveUpUnpublished())
+        }
+        let pause = Self.retryPause * (1 << Int64(entry.failureCount - 1))
+        nextTry = max(nextTry ?? now, now + pause)
+      } else {
+        awaitsRadio = true
+      }
       waiting.append(entry)
       waiting.sort { $0.position < $1.position }
-      awaitsRadio = true
-      return 0
+      // The radio's state tells why it is not ready.
+      guard error != .radioNotReady, !hasReported else { return Outcome() }
+      hasReported = true
+      return Outcome(isDelayed: true)
     }
-    return giveUpUnpublished()
+    return Outcome(givenUpCount: giveUpUnpublished())
   }
 
   /// The radio is on.
-  mutating func radioIsOn() { awaitsRadio = false }
+  mutating func radioIsOn() {
+    awaitsRadio = false
+    nextTry = nil
+  }
+
+  /// The time of `nextTry` may have come. Returns whether requests can be taken.
+  mutating func tryAgain(now: Instant) -> Bool {
+    guard let nextTry, nextTry <= now else { return false }
+    self.nextTry = nil
+    return true
+  }
 
   /// Gives up services that include one that is not published, and will not be.
   private mutating func giveUpUnpublished() -> Int {
@@ -118,7 +163,7 @@ struct Republication: Sendable {
   func violations() -> [String] {
     var found: [String] = []
     if isEnded { found.append("services are published, and still to be published again") }
-    if requested.isEmpty, !waiting.isEmpty, !awaitsRadio {
+    if requested.isEmpty, !waiting.isEmpty, !awaitsRadio, nextTry == nil {
       found.append("services wait for nothing")
     }
     return found

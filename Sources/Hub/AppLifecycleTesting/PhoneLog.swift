@@ -116,6 +116,10 @@ extension AppReport {
       "\(app.rawValue) was launched for a manager that it didn't make."
     case .misuse(let app, _, let misuse): "\(app.rawValue) broke a rule: \(misuse.rawValue)."
     case .notPublished: "A service of the app could not be published again."
+    case .publishingDelayed:
+      "A service of the app could not be published again yet, and is tried again."
+    case .notAdvertised(_, _, let triesAgain):
+      "The app's advertising was refused, and is \(triesAgain ? "tried again" : "given up")."
     case .noSuspendedApp: "Memory is needed, and the app is not suspended."
     }
   }

@@ -21,6 +21,11 @@ package enum AppReport: Hashable, Sendable {
   case misuse(AppID, AppProcessID, AppMisuse)
   /// A service or PSM that a manager had before the system was started again was refused by the host.
   case notPublished(AppID, AppReceiver)
+  /// A service or PSM that a manager had before the system was started again could not be published. It is tried again.
+  case publishingDelayed(AppID, AppReceiver)
+  /// The host has refused advertising that goes on in another state of the app, or without a process. It is tried again,
+  /// or given up until the app requests it.
+  case notAdvertised(AppID, AppReceiver, triesAgain: Bool)
   /// Memory is needed, and no app is suspended.
   case noSuspendedApp
 }

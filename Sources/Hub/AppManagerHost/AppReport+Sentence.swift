@@ -22,6 +22,11 @@ extension AppReport {
       "\(app.rawValue) broke a rule of its manager: \(misuse.rawValue)"
     case .notPublished(let app, _):
       "a service of \(app.rawValue) could not be published again after the restart, and is given up"
+    case .publishingDelayed(let app, _):
+      "a service of \(app.rawValue) can't be published again yet after the restart, and is tried again"
+    case .notAdvertised(let app, _, let triesAgain):
+      "the radio's host has refused to advertise for \(app.rawValue) in its present state: "
+        + (triesAgain ? "it is tried again" : "it is given up until the app advertises again")
     case .noSuspendedApp: "memory is needed, and no app is suspended"
     }
   }

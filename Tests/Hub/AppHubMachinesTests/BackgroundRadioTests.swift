@@ -100,4 +100,87 @@ struct BackgroundRadioTests {
       #expect(radio.follow(.background).count == 1)
     }
   }
+
+  // MARK: Refusals
+
+  /// An app in the background whose advertising was changed for that, and what the host got.
+  private static func inBackground() -> (radio: BackgroundRadio, token: RequestToken?) {
+    var radio = BackgroundRadio()
+    var options = AdvertisingOptions()
+    options.data = [2, 0x01, 6, 3, 0x03, 0x0D, 0x18]
+    _ = radio.sent(.startAdvertising(options, RequestToken(rawValue: 5)))
+    radio.completed(RequestToken(rawValue: 5), .success(.done))
+    let token = token(radio.follow(.background))
+    return (radio, token)
+  }
+
+  private static func token(_ requests: [HostRequest]) -> RequestToken? {
+    guard case .startAdvertising(_, let token)? = requests.last else { return nil }
+    return token
+  }
+
+  @Test(arguments: [
+    HostError.limitReached("sets"), .controller(.commandDisallowed), .unauthorized("no"),
+    .transport("broken"), .radioNotReady, .cancelled,
+  ])
+  func `Advertising that is refused while the radio is on is tried again with longer pauses`(
+    error: HostError
+  ) throws {
+    var (radio, token) = Self.inBackground()
+    var now = Instant.zero
+    var reportCount = 0
+    for seconds in [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300] as [Int64] {
+      let refusal = radio.answered(
+        try #require(token), .failure(error), radioIsOn: true, now: now)
+      if refusal == .delayed { reportCount += 1 }
+      #expect(!radio.isAdvertising && radio.nextTry == now + .seconds(seconds))
+      #expect(radio.tryAgain(now: now).isEmpty)
+      now = now + .seconds(seconds)
+      token = Self.token(radio.tryAgain(now: now))
+    }
+    #expect(reportCount == 1)
+    #expect(
+      radio.answered(try #require(token), .success(.done), radioIsOn: true, now: now) == nil)
+    #expect(radio.isAdvertising && radio.nextTry == nil)
+  }
+
+  @Test func `An answer from before the radio was on delays the advertising only`() throws {
+    var (radio, token) = Self.inBackground()
+    // The radio has come back already, and no other report of it follows.
+    #expect(radio.radioIsOn().isEmpty)
+    #expect(
+      radio.answered(try #require(token), .failure(.radioNotReady), radioIsOn: true, now: .zero)
+        == nil)
+    #expect(Self.token(radio.tryAgain(now: .zero + .seconds(1))) != nil)
+  }
+
+  @Test func `Advertising that the host can't do is given up until the app's next state`() throws {
+    var (radio, token) = Self.inBackground()
+    let refusal = radio.answered(
+      try #require(token), .failure(.invalidArgument("too long")), radioIsOn: true, now: .zero)
+    #expect(refusal == .givenUp && !radio.isAdvertising && radio.nextTry == nil)
+    #expect(radio.radioIsOn().isEmpty)
+    #expect(Self.token(radio.follow(.foreground)) != nil && radio.isAdvertising)
+  }
+
+  @Test func `An answer to an earlier request changes nothing`() throws {
+    var (radio, first) = Self.inBackground()
+    let second = Self.token(radio.follow(.foreground))
+    #expect(second != first)
+    let late = radio.answered(
+      try #require(first), .failure(.limitReached("sets")), radioIsOn: true, now: .zero)
+    #expect(late == nil && radio.isAdvertising)
+    #expect(radio.sent(.stopAdvertising) == nil)
+    #expect(
+      radio.answered(
+        try #require(second), .failure(.limitReached("sets")), radioIsOn: true, now: .zero) == nil)
+    #expect(radio.nextTry == nil)
+  }
+
+  @Test func `What the host has refused to the app doesn't begin in the background`() {
+    var radio = BackgroundRadio()
+    _ = radio.sent(.startAdvertising(AdvertisingOptions(), token))
+    radio.completed(token, .failure(.limitReached("sets")))
+    #expect(!radio.isAdvertising && radio.follow(.background).isEmpty)
+  }
 }

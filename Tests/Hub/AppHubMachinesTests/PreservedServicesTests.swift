@@ -171,12 +171,74 @@ import Testing
     #expect(system.machine.preservedManagers.isEmpty)
   }
 
+  @Test
+  func `Advertising that is refused after a restart is reported, and begins when a place is free`()
+    throws
+  {
+    var second = Self.next(after: Self.ended(), answers: false)
+    second.refusal = { request in
+      if case .startAdvertising = request { .limitReached("advertising sets") } else { nil }
+    }
+    second.answers = true
+    second.answerRequests()
+    #expect(second.reportCount(Self.isOfAdvertising) == 1)
+    #expect(second.machine.radioUse(of: TestSystem.app).advertisementCount == 0)
+    second.advance(by: .seconds(60))
+    #expect(second.reportCount(Self.isOfAdvertising) == 1)
+    #expect(second.machine.preservedManagers.first?.holdings.advertising == Self.advertising)
+    second.refusal = { _ in nil }
+    second.advance(by: .seconds(300))
+    #expect(second.machine.radioUse(of: TestSystem.app).advertisementCount == 1)
+    #expect(second.machine.retries.isEmpty && second.startCount == 0)
+  }
+
+  private static func isOfAdvertising(_ report: AppReport) -> Bool {
+    if case .notAdvertised(_, _, triesAgain: true) = report { true } else { false }
+  }
+
+  @Test(arguments: [HostError.controller(.commandDisallowed), .transport("broken"), .cancelled])
+  func `A service that can't be published for a while is reported, and published later`(
+    error: HostError
+  ) {
+    var second = Self.next(after: Self.ended(), answers: false)
+    second.refusal = { request in if case .addService = request { error } else { nil } }
+    second.answers = true
+    second.answerRequests()
+    func delayedCount(_ system: TestSystem) -> Int {
+      system.reportCount { if case .publishingDelayed = $0 { true } else { false } }
+    }
+    #expect(delayedCount(second) == 1)
+    second.advance(by: .seconds(10))
+    second.refusal = { _ in nil }
+    second.advance(by: .seconds(60))
+    #expect(delayedCount(second) == 1)
+    #expect(second.machine.republications.isEmpty && second.machine.retries.isEmpty)
+    #expect(second.machine.preservedManagers.first?.holdings.services.count == 2)
+  }
+
+  @Test
+  func `A service that is refused for minutes is given up, and so is the one that includes it`() {
+    var second = Self.next(after: Self.ended(), answers: false)
+    second.refusal = { request in
+      if case .addService = request { .controller(.commandDisallowed) } else { nil }
+    }
+    second.answers = true
+    second.answerRequests()
+    second.advance(by: .seconds(600))
+    let givenUpCount = second.reportCount {
+      if case .notPublished = $0 { true } else { false }
+    }
+    #expect(givenUpCount == 2)
+    #expect(second.machine.republications.isEmpty && second.machine.retries.isEmpty)
+    #expect(second.machine.preservedManagers.first?.holdings.listeners.count == 1)
+  }
+
   @Test(arguments: 0..<20)
   func `What a peripheral manager has outlives any restarts of the system`(_ seed: Int) {
     var random = SeededGenerator(seed: UInt64(seed))
     var system = Self.ended()
     for step in 0..<60 {
-      switch random.next(upperBound: UInt64(8)) {
+      switch random.next(upperBound: UInt64(10)) {
       case 0:
         let states: [RadioState] = [.unknown, .poweredOff, .poweredOn]
         let radio = states[Int(random.next(upperBound: UInt64(3)))]
@@ -189,6 +251,11 @@ import Testing
       case 3: system.answers.toggle()
       case 4: if system.machine.republications.isEmpty { system.host([Self.read]) }
       case 5: system.handle(.life(.memoryPressure(.critical)))
+      case 8:
+        let isRefused = random.next(upperBound: UInt64(3)) > 0
+        system.refusal = { request in
+          if isRefused, case .startAdvertising = request { .limitReached("sets") } else { nil }
+        }
       case 6: system.advance(by: .seconds(Int64(random.next(upperBound: UInt64(40)))))
       default: system.host([.stateChanged(.poweredOff)])
       }
@@ -200,10 +267,13 @@ import Testing
       #expect(kept?.advertising == Self.advertising, "seed \(seed), step \(step)")
     }
     system.answers = true
+    system.refusal = { _ in nil }
     system.answerRequests()
     system.radio = .poweredOn
     system.host([.stateChanged(.poweredOn)])
+    system.advance(by: .seconds(600))
     guard system.startCount == 0 else { return }
+    #expect(system.machine.radioUse(of: TestSystem.app).advertisementCount == 1, "seed \(seed)")
     let starts = system.machine.preservedManagers.first?.holdings.services.map(
       \.published.range.start)
     #expect(starts?.allSatisfy { $0 < system.nextHandle } == true, "seed \(seed)")

@@ -34,6 +34,8 @@ struct TestSystem {
   /// Whether the host answers requests when it gets them.
   var answers = true
   private(set) var unanswered: [HostRequest] = []
+  /// What the host answers a request with; nil for what it has done.
+  var refusal: @Sendable (HostRequest) -> HostError? = { _ in nil }
   var machine: AppHubMachine
   var now = Instant.zero
   /// The process that runs.
@@ -105,6 +107,7 @@ struct TestSystem {
 
   private mutating func answer(_ request: HostRequest) {
     guard let token = request.token else { return }
+    if let error = refusal(request) { return host([.completed(token, .failure(error))]) }
     switch request {
     case .startAdvertising where radio != .poweredOn:
       host([.completed(token, .failure(.radioNotReady))])
@@ -227,6 +230,11 @@ struct TestSystem {
   mutating func takeRequests() -> [HostRequest] {
     defer { requests = [] }
     return requests
+  }
+
+  /// Whether the machine has reported something of a kind.
+  func reportCount(_ isCounted: (AppReport) -> Bool) -> Int {
+    lifeActions.count { if case .report(let report) = $0 { isCounted(report) } else { false } }
   }
 
   func value(_ number: UInt8) -> HostEvent {
