@@ -20,8 +20,9 @@ extension AppManagerCore {
         AppDetailRecord(app: app.rawValue, kind: .services, contents: Array($0))
       }
     }
-    let held = sockets.appsWithSockets.sorted().map {
-      AppDetailRecord(app: $0.rawValue, kind: .heldSocket, contents: [])
+    let held = sockets.appsWithSockets.sorted { $0.key < $1.key }.map {
+      AppDetailRecord(
+        app: $0.key.rawValue, kind: .heldSocket, contents: $0.value > 0 ? [UInt8($0.value)] : [])
     }
     return quit + held + regions + services + otherDetails
   }
@@ -34,7 +35,7 @@ extension AppManagerCore {
       handle(.life(.person(AppID(record.app), .forceQuit)))
     }
     for record in details where record.kind == AppDetailKind.heldSocket.rawValue {
-      sockets.hadSocket(AppID(record.app))
+      sockets.hadSocket(AppID(record.app), idleRunCount: Int(record.contents.first ?? 0))
     }
     for record in details where record.kind == AppDetailKind.regions.rawValue {
       let regions = PreservedRegions(app: AppID(record.app), bytes: Array(record.contents))

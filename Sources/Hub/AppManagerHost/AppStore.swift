@@ -73,7 +73,8 @@ package enum AppDetailKind: String, Hashable, Sendable {
   case regions
   /// An ``AppServiceRecord`` in JSON.
   case services
-  /// It had a held socket, for which the next manager starts it if the socket is gone. Without contents.
+  /// It had a held socket, for which the next manager starts it if the socket is gone. The contents are the
+  /// number of managers for which it has run since and wanted none, as a byte; empty for 0.
   case heldSocket
   /// The person has ended the app, and has not opened it since. Without contents.
   case forceQuit
@@ -107,7 +108,11 @@ extension AppStoreContents {
   /// The maximum size of what apps keep, before it is encoded. It leaves a store room for the list of apps.
   package static let keptByteCountMax = 1 << 23
 
-  /// Leaves out what the apps keep that keep most, until the others' fits into the store. A force-quit stays noted.
+  /// What is no longer is a note, and always has room.
+  private static let noteByteCountMax = 1
+
+  /// Leaves out what the apps keep that keep most, until the others' fits into the store. A force-quit stays noted,
+  /// and so does a held socket.
   ///
   /// - Returns: The contents, and the identifiers of these apps.
   package func fitting(
@@ -125,7 +130,9 @@ extension AppStoreContents {
     }
     var contents = self
     contents.managers.removeAll { leftOut.contains($0.app) }
-    contents.details.removeAll { leftOut.contains($0.app) && !$0.contents.isEmpty }
+    contents.details.removeAll {
+      leftOut.contains($0.app) && $0.contents.count > Self.noteByteCountMax
+    }
     return (contents, leftOut)
   }
 }

@@ -165,6 +165,38 @@ struct AdoptionTests {
     await third.close()
   }
 
+  @Test
+  func `An app that wants no connection is launched by three managers for the one that it had`()
+    async throws
+  {
+    var manager = try await TestManager.start()
+    try await manager.perform(
+      .install(folder: manager.makeServicesApp(orders: "", modes: ["voip"])))
+    try await manager.untilWritten()
+    await manager.server.close()
+    var contents = manager.store.read()
+    contents.details.append(
+      AppDetailRecord(app: TestManager.services, kind: .heldSocket, contents: []))
+    manager.store.write(contents)
+    for number in 1...3 {
+      manager = try await TestManager.start(after: manager)
+      let app = try await manager.until(TestManager.services) {
+        $0.counts.launchCount == 1 && $0.state == .suspended
+      }
+      #expect(app.counts.reasonCounts == [.voip: 1])
+      if number == 3 {
+        try await manager.untilReport { $0.contains("wants no connection any more") }
+      }
+      try await manager.untilWritten()
+      await manager.server.close()
+      let notes = manager.store.read().details.filter { $0.kind == "heldSocket" }
+      #expect(notes.map { Array($0.contents) } == (number < 3 ? [[UInt8(number)]] : []))
+    }
+    manager = try await TestManager.start(after: manager)
+    #expect(try await manager.app(TestManager.services).state == .notRunning)
+    await manager.close()
+  }
+
   @Test func `A held socket that the service manager keeps wakes a process that stays frozen`()
     async throws
   {

@@ -13,7 +13,7 @@ final class TestManager: ManagerCommands {
   let folder: String
   let radio: LockRadio
   let server: AppManagerServer
-  private let store: AppStoreMemory
+  let store: AppStoreMemory
 
   /// Shorter times than a phone's, so that a test doesn't wait.
   static var limits: AppLimits {

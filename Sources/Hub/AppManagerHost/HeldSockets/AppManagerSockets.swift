@@ -19,11 +19,16 @@ final class AppManagerSockets {
   private let times: HeldSocketTimes
   private let store: DescriptorStore
   private let file: HeldSocketFile
-  /// Apps whose sockets ended with the last manager, until they have others.
-  private var lost: Set<AppID> = []
+  /// Apps whose sockets ended with an earlier manager, until they have others: with the number of managers for which
+  /// they ran and wanted no connection.
+  private var lost: [AppID: Int] = [:]
+  /// Those that have not run for this manager yet.
+  private var unanswered: Set<AppID> = []
+  /// The processes that were started for these.
+  private var started: [AppProcessID: AppID] = [:]
   /// Counts the changes of `appsWithSockets`.
   private(set) var changeCount: UInt64 = 0
-  private var savedApps: Set<AppID> = []
+  private var savedApps: [AppID: Int] = [:]
   private var hasFailedToSave = false
   private var saveTimer: (any LoopTimer)?
   /// Whether the list is about to be written, with all changes up to then.
@@ -36,6 +41,9 @@ final class AppManagerSockets {
   private var lastTicket: UInt64 = 0
   private var timer: (any LoopTimer)?
   private var timerSetFor: Instant?
+
+  /// After so many of them an app is one that is offline by its own will. Its network may have been away once.
+  private static let idleRunCountMax = 3
 
   /// The maximum number of connections at once, which wait until the list is written. Others are refused.
   private static let connectionCountMax = 512
@@ -58,10 +66,17 @@ final class AppManagerSockets {
   }
 
   /// The apps that the next manager has to start if it doesn't get their sockets.
-  var appsWithSockets: Set<AppID> { lost.union(machine.held.map(\.app)) }
+  var appsWithSockets: [AppID: Int] {
+    lost.merging(machine.held.map { ($0.app, 0) }) { $1 }
+  }
 
   /// An app had a socket with the last manager.
-  func hadSocket(_ app: AppID) { if hasMode(app) { lost.insert(app) } }
+  ///
+  /// - Parameter idleRunCount: For how many managers it has run since, and wanted no connection.
+  func hadSocket(_ app: AppID, idleRunCount: Int = 0) {
+    guard hasMode(app) else { return }
+    lost[app] = max(lost[app] ?? 0, min(max(idleRunCount, 0), Self.idleRunCountMax - 1))
+  }
 
   func sockets(of app: AppID) -> [HeldSocketStatus] { machine.sockets(of: app) }
 
@@ -91,6 +106,7 @@ final class AppManagerSockets {
     case .reconnecting(let ticket, let id):
       guard let request = requests.removeValue(forKey: ticket) else { return }
       heldReplies.append((request.connection, id))
+      forgetLost()
       saveSoon()
     case .refused(let ticket, let refusal): finish(ticket, .refused(refusal))
     case .none(let ticket): finish(ticket, .none)
@@ -128,12 +144,16 @@ final class AppManagerSockets {
       if let app = core.programs[process]?.bundle.identifier {
         handle(.launched(AppID(app), process))
       }
-    case .life(.process(let process, .exited(_, hasOthers: false))),
-      .life(.process(let process, .gone)), .life(.process(let process, .reclaimed)):
+    case .life(.process(let process, .exited(_, let hasOthers))):
+      if let app = started.removeValue(forKey: process) { ranWithoutSocket(app) }
+      if !hasOthers { handle(.ended(process)) }
+    case .life(.process(let process, .gone)), .life(.process(let process, .reclaimed)):
+      if let app = started.removeValue(forKey: process) { ranWithoutSocket(app) }
       handle(.ended(process))
     case .life(.person(let app, .forceQuit)), .life(.removed(let app)):
-      let isListed = machine.keepAlives[app] != nil || lost.contains(app)
-      lost.remove(app)
+      let isListed = machine.keepAlives[app] != nil || lost[app] != nil
+      lost[app] = nil
+      unanswered.remove(app)
       handle(.quit(app))
       if isListed { save() }
     default: break
@@ -143,12 +163,37 @@ final class AppManagerSockets {
   /// An action of the machine of apps is about to be performed.
   func follow(_ action: AppMachine.Action) {
     switch action {
-    case .freeze(let process): handle(.suspended(process))
+    case .start(let app, let process, _):
+      if unanswered.contains(app) { started[process] = app }
+    case .freeze(let process):
+      handle(.suspended(process))
+      if let app = core.programs[process]?.bundle.identifier { ranWithoutSocket(AppID(app)) }
     case .thaw(let process): handle(.resumed(process))
     case .release(_, .heldSocket(let number)):
       handle(.released(HeldSocketID(rawValue: number)))
     default: break
     }
+  }
+
+  /// An app is suspended, or has ended. If its socket was lost, it has had its time to connect, or to want a connection.
+  private func ranWithoutSocket(_ app: AppID) {
+    guard unanswered.remove(app) != nil, let count = lost[app] else { return }
+    guard count + 1 < Self.idleRunCountMax else {
+      lost[app] = nil
+      core.report(
+        "\(app.rawValue) wants no connection any more: it is not launched again for the one that it had"
+      )
+      return saveSoon()
+    }
+    lost[app] = count + 1
+    saveSoon()
+  }
+
+  /// An app has a socket, or an entry without one, in the machine.
+  private func forgetLost() {
+    let apps = Set(machine.held.map(\.app))
+    lost = lost.filter { !apps.contains($0.key) }
+    unanswered.subtract(apps)
   }
 
   /// `setKeepAliveTimeout`, for an app with the background mode `voip`.
@@ -234,7 +279,7 @@ final class AppManagerSockets {
     do throws(SystemError) {
       TCPSocketOptions.setTimes(times, of: descriptor)
       try add(id, owning: descriptor)
-      lost = lost.filter { machine.sockets(of: $0).isEmpty }
+      forgetLost()
       if !store.add(id, descriptor) {
         core.report("the service manager keeps a socket no longer than this manager runs")
       }
@@ -316,10 +361,11 @@ final class AppManagerSockets {
       let seconds = min(max(0, seconds), Int64(Self.keepAliveSecondsMax))
       handle(.keepAlive(AppID(name), .seconds(seconds)))
     }
-    lost.subtract(machine.held.map(\.app))
+    forgetLost()
+    unanswered = Set(lost.keys)
     if contents != HeldSocketFile.Contents() || !lost.isEmpty { save() }
     // Only the processes themselves have these sockets, and hand them over again. An app without one connects again.
-    for app in lost.sorted() { core.handle(.life(.mustResume(app))) }
+    for app in unanswered.sorted() { core.handle(.life(.mustResume(app))) }
   }
 
   /// Has the list written after the events that have come: to write it takes as long for one socket as for many, and others
