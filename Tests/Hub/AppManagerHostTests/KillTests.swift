@@ -10,7 +10,8 @@ import Testing
 @testable import AppManagerHost
 
 /// `kill -9` of the app, of its manager and of the hub at instants around a connection and a write, with real processes.
-/// `AMBIT_KILLS` sets the number of instants, and `AMBIT_FIRST_SEED` the seed of the first one.
+/// `AMBIT_KILLS` sets the number of instants, and `AMBIT_FIRST_SEED` the seed of the first one. An instant after which nothing
+/// goes on fails with its seed, and ends the run.
 @Suite(.timeLimit(.minutes(60)), .serialized)
 struct KillTests {
   private enum Victim: String, CaseIterable {
@@ -46,6 +47,7 @@ struct KillTests {
     for seed in first..<first + count {
       let victim = seed % 2 == 0 ? Victim.app : .manager
       try await kill(victim, seed, street, &rows[victim, default: Row()])
+      showProgress(seed - first + 1, of: count, "apps and managers")
     }
     await street.close()
     report(rows)
@@ -60,9 +62,14 @@ struct KillTests {
     var rows: [Victim: Row] = [:]
     for seed in first..<first + count {
       try await kill(.hub, seed, street, &rows[.hub, default: Row()])
+      showProgress(seed - first + 1, of: count, "hubs")
     }
     await street.close()
     report(rows)
+  }
+
+  private func showProgress(_ number: UInt64, of count: UInt64, _ victims: String) {
+    if number % 10 == 0, number < count { print("kills of \(victims): \(number) of \(count)") }
   }
 
   private func report(_ rows: [Victim: Row]) {
@@ -81,18 +88,22 @@ struct KillTests {
   ) async throws {
     var random = SeededGenerator(seed: seed)
     let delay = Double(random.next() % 1_000) / 1_000 * 0.4
-    try await street.leave()
-    let before = try await street.program.app(Self.lock)
-    let count = street.openingCount
-    street.radio.moveIntoRange()
-    try await Task.sleep(for: .seconds(delay))
-    switch victim {
-    case .app: Glibc.kill(try #require(before.processID), SIGKILL)
-    case .manager: try await street.killManager()
-    case .hub: try await street.killHub()
+    let (before, after, openings) = try await street.bounded(
+      "seed \(seed), \(delay) s, \(victim.rawValue)"
+    ) {
+      try await street.leave()
+      let before = try await street.program.app(Self.lock)
+      let count = street.openingCount
+      street.radio.moveIntoRange()
+      try await Task.sleep(for: .seconds(delay))
+      switch victim {
+      case .app: Glibc.kill(try #require(before.processID), SIGKILL)
+      case .manager: try await street.killManager()
+      case .hub: try await street.killHub()
+      }
+      let after = try await street.settle(before, opens: victim != .app, from: count)
+      return (before, after, street.openingCount - count)
     }
-    let after = try await street.settle(before, opens: victim != .app, from: count)
-    let openings = street.openingCount - count
     row.count += 1
     if victim == .app {
       let unacknowledged = after.counts.unacknowledgedCount - before.counts.unacknowledgedCount
@@ -127,7 +138,10 @@ private final class Street: @unchecked Sendable {
   private var hub: Process?
   private let counter: OpeningCounter
   private let task: Task<Void, Never>
+  private let step = LockedText()
   private static let lock = "com.example.lock"
+  /// A hundred times what an instant takes.
+  private static let instantTime = Duration.seconds(240)
 
   private actor OpeningCounter {
     nonisolated let value = LockedCount()
@@ -153,19 +167,37 @@ private final class Street: @unchecked Sendable {
 
   var openingCount: Int { counter.value.get() }
 
+  /// Runs a body. If it takes too long, that is a failure, and all programs are ended: whatever it waits for ends with them.
+  func bounded<Result>(
+    _ instant: String, _ body: () async throws -> Result
+  ) async throws -> Result {
+    let watch = Task {
+      try await Task.sleep(for: Self.instantTime)
+      Issue.record("\(instant): nothing goes on for \(Self.instantTime): \(step.get())")
+      for process in [manager, hub] {
+        if let process, process.isRunning { kill(process.processIdentifier, SIGKILL) }
+      }
+    }
+    defer { watch.cancel() }
+    return try await body()
+  }
+
   private func startManager() async throws {
+    step.set("a manager is started")
     let radioWords = hub == nil ? ["--radio", "unix:" + radio.path] : []
     manager = try await program.start(
       ["apps", "run", "--json", "--freezer", "signals", "--no-memory-pressure"] + radioWords)
   }
 
   private func startHub() async throws {
+    step.set("a hub is started")
     hub = try await program.start(
       ["--no-network", "--radio", "unix:" + radio.path, "--socket", folder + "/hub", "--json"],
       program: "ambit-hub")
   }
 
   func killHub() async throws {
+    step.set("a hub is killed")
     if let hub {
       kill(hub.processIdentifier, SIGKILL)
       hub.waitUntilExit()
@@ -174,6 +206,7 @@ private final class Street: @unchecked Sendable {
   }
 
   func killManager() async throws {
+    step.set("a manager is killed")
     if let manager {
       kill(manager.processIdentifier, SIGKILL)
       manager.waitUntilExit()
@@ -183,12 +216,27 @@ private final class Street: @unchecked Sendable {
 
   /// The person opens the app at home, and leaves.
   func leave() async throws {
+    step.set("the app is opened")
     try await program.perform(.open(Self.lock, attaches: false))
-    try await program.until(Self.lock) { $0.connectionCount == 1 }
+    try await program.until(Self.lock) {
+      note("the app is opened", $0)
+      return $0.connectionCount == 1
+    }
     try await program.perform(.background(Self.lock))
     radio.moveOutOfRange()
-    try await program.until(Self.lock) { $0.state == .suspended && $0.pendingConnectionCount == 1 }
+    try await program.until(Self.lock) {
+      note("the lock is out of range", $0)
+      return $0.state == .suspended && $0.pendingConnectionCount == 1
+    }
+    step.set("the store is written")
     try await program.untilWritten()
+  }
+
+  private func note(_ step: String, _ app: AppManagerStatus.App) {
+    self.step.set(
+      "\(step); the app is \(app.state), with \(app.connectionCount) connections and "
+        + "\(app.pendingConnectionCount) pending, \(app.waitingCount) waiting events, \(app.counts)"
+    )
   }
 
   /// Waits until the door was opened, or until a process has got the arrival of the lock and doesn't open it.
@@ -198,6 +246,7 @@ private final class Street: @unchecked Sendable {
     var handedAt: Instant?
     while true {
       let app = try await program.app(Self.lock)
+      note("the door was opened \(openingCount - count) times since the kill", app)
       let isQuiet = app.state == .suspended || app.state == .notRunning
       if isQuiet, app.waitingCount == 0, app.connectionCount == 1 {
         if openingCount > count { return app }
@@ -222,6 +271,12 @@ private final class Street: @unchecked Sendable {
     await radio.close()
     try? FileManager.default.removeItem(atPath: folder)
   }
+}
+
+private final class LockedText: Sendable {
+  private let text = Mutex("")
+  func get() -> String { text.withLock { $0 } }
+  func set(_ new: String) { text.withLock { $0 = new } }
 }
 
 private final class LockedCount: Sendable {

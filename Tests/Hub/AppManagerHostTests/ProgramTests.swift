@@ -43,7 +43,10 @@ struct ProgramRun: ManagerCommands {
     let line = String(decoding: data, as: UTF8.self)
     #expect(line.contains("\"event\":\"serving\"") && line.contains("\"radio\":"), "\(line)")
     // What it reports later is read, so that it never waits.
-    handle.readabilityHandler = { _ = $0.availableData }
+    handle.readabilityHandler = { handle in
+      // At its end it is readable without end.
+      if handle.availableData.isEmpty { handle.readabilityHandler = nil }
+    }
     return process
   }
 
