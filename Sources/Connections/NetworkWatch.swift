@@ -25,6 +25,8 @@ private final class NetworkSocket: Sendable {
     var observers: [UInt64: @Sendable () -> Void] = [:]
     var lastNumber: UInt64 = 0
     var isOpen = false
+    /// Whether another attempt to open it is scheduled.
+    var isRetrying = false
   }
 
   private let state = Mutex(State())
@@ -32,12 +34,14 @@ private final class NetworkSocket: Sendable {
 
   /// Changes within this time are reported together.
   private static let pause = TimeSpan.milliseconds(100)
+  /// How long to wait where the system has no descriptor for the socket.
+  private static let retryDelay = TimeSpan.seconds(1)
 
   func add(_ observer: @escaping @Sendable () -> Void) -> UInt64 {
     state.withLock { state in
       state.lastNumber += 1
       state.observers[state.lastNumber] = observer
-      if !state.isOpen { state.isOpen = open() }
+      openIfNeeded(&state)
       return state.lastNumber
     }
   }
@@ -47,13 +51,34 @@ private final class NetworkSocket: Sendable {
     withExtendedLifetime(old) {}
   }
 
-  /// Opens the socket at once, so that the kernel keeps what changes before the loop watches it.
-  private func open() -> Bool {
-    guard let descriptor = try? Netlink.openRoute([.interfaces, .addresses, .routes]) else {
-      return false
+  /// Opens the socket at once, so that the kernel keeps what changes before the loop watches it. In a shortage of
+  /// descriptors, it is tried again until that is over, or nobody observes.
+  private func openIfNeeded(_ state: inout State) {
+    guard !state.isOpen, !state.isRetrying else { return }
+    do throws(SystemError) {
+      let descriptor = try Netlink.openRoute([.interfaces, .addresses, .routes])
+      state.isOpen = true
+      loop.execute { [self] in watch(descriptor) }
+    } catch {
+      guard DescriptorShortage(errorNumber: error.number) != nil else { return }
+      DescriptorShortage.report(error.number)
+      retryLater(&state)
     }
-    loop.execute { [self] in watch(descriptor) }
-    return true
+  }
+
+  private func retryLater(_ state: inout State) {
+    state.isRetrying = true
+    loop.execute { [self] in loop.schedule(in: Self.retryDelay) { self.retry() } }
+  }
+
+  private func retry() {
+    let isOpen = state.withLock { state in
+      state.isRetrying = false
+      if !state.observers.isEmpty { openIfNeeded(&state) }
+      return state.isOpen
+    }
+    // Changes were missed.
+    if isOpen { notify() }
   }
 
   private func watch(_ descriptor: Int32) {
@@ -70,7 +95,11 @@ private final class NetworkSocket: Sendable {
         timer.set(.now + Self.pause)
       }
     } catch {
-      state.withLock { $0.isOpen = false }
+      // The system has no room for another descriptor in epoll; it may have later.
+      state.withLock { state in
+        state.isOpen = false
+        retryLater(&state)
+      }
     }
   }
 

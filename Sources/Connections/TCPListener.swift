@@ -1,6 +1,7 @@
 internal import Essentials
 internal import Glibc
 package import EventLoop
+internal import Synchronization
 
 /// Listens on one TCP port over IPv4 and IPv6, until it is released.
 ///
@@ -26,14 +27,18 @@ package final class TCPListener: Sendable {
   /// - Parameters:
   ///   - port: The port, or 0 for one that the system chooses.
   ///   - settings: The settings of the listener and of its connections.
+  ///   - onShortage: Called on the shared event loop, where it must not wait, with the error when connections begin to
+  ///     wait because the system gives no descriptor for them, and with nil when they are accepted again.
   ///   - onConnection: Called on the shared event loop, where it must not wait, with each accepted connection.
   package init(
     port: UInt16, _ settings: TCPSettings = TCPSettings(),
+    onShortage: @escaping @Sendable (SystemError?) -> Void = { _ in },
     onConnection: @escaping @Sendable (TCPConnection) -> Void
   ) throws(SystemError) {
     (sockets, self.port) = try Self.open(port, settings)
+    let shortage = SocketShortage(onShortage)
     var watches: [OneShotWatch] = []
-    for socket in sockets { watches.append(try Self.watch(socket, onConnection)) }
+    for socket in sockets { watches.append(try Self.watch(socket, shortage, onConnection)) }
     self.watches = watches
   }
 
@@ -100,7 +105,8 @@ package final class TCPListener: Sendable {
   }
 
   private static func watch(
-    _ socket: Descriptor, _ onConnection: @escaping @Sendable (TCPConnection) -> Void
+    _ socket: Descriptor, _ record: SocketShortage,
+    _ onConnection: @escaping @Sendable (TCPConnection) -> Void
   ) throws(SystemError) -> OneShotWatch {
     let watch = WeakWatch()
     let reading = try OneShotWatch(.reading, socket) {
@@ -108,8 +114,8 @@ package final class TCPListener: Sendable {
         onConnection(TCPConnection(accepted: Descriptor(number)))
         return true
       }
-      if let shortage {
-        DescriptorShortage.report(shortage.number)
+      record.tried(at: socket.number, shortage)
+      if shortage != nil {
         EpollLoop.shared.schedule(in: exhaustionDelay) { watch.value?.arm() }
       } else {
         watch.value?.arm()
@@ -127,5 +133,23 @@ package final class TCPListener: Sendable {
   private final class WeakWatch: @unchecked Sendable {
     // Unchecked: set once, before the watch is armed.
     weak var value: OneShotWatch?
+  }
+}
+
+/// The shortage in which the sockets of a listener are. Used on the shared event loop.
+private final class SocketShortage: Sendable {
+  private let affected = Mutex<Set<Int32>>([])
+  private let onChange: @Sendable (SystemError?) -> Void
+
+  init(_ onChange: @escaping @Sendable (SystemError?) -> Void) { self.onChange = onChange }
+
+  /// Takes the outcome of an attempt to accept connections, and reports the first socket and the last one.
+  func tried(at socket: Int32, _ error: SystemError?) {
+    let isChanged = affected.withLock { affected in
+      let wasShort = !affected.isEmpty
+      if error == nil { affected.remove(socket) } else { affected.insert(socket) }
+      return affected.isEmpty == wasShort
+    }
+    if isChanged { onChange(error) }
   }
 }

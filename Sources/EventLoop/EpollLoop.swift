@@ -160,7 +160,10 @@ package final class EpollLoop: @unchecked Sendable {
       {
         return inbox.withLock { $0.bell = bell }
       }
+      let error = SystemError.current
       for opened in [descriptor, bell] where opened >= 0 { close(opened) }
+      if error.number == EMFILE, DescriptorLimit.hasRoom() { continue }
+      DescriptorShortage.report(error.number)
       poll(nil, 0, Self.retryMilliseconds)
     }
   }

@@ -64,6 +64,15 @@ package struct PinnedPeer: ~Copyable {
     return descriptor
   }
 
+  /// Pins the process.
+  ///
+  /// - Throws: `ENOPROTOOPT` on a kernel before 6.5, the system's error for a process that has ended, and that of a
+  ///   shortage of descriptors.
+  package init(pinning socket: Int32) throws(SystemError) {
+    guard let descriptor = Self.descriptor(of: socket) else { throw .current }
+    self.descriptor = descriptor
+  }
+
   deinit { close(descriptor) }
 
   /// Whether the process has not ended, so that all that was found out about its number was about itself.

@@ -84,22 +84,18 @@ package final class StreamListener {
       onAccept(descriptor)
       return watched.isOpen
     }
-    guard let shortage else { return }
-    // With a higher soft limit, readiness is reported again.
-    if shortage.number == EMFILE, DescriptorLimit.hasRoom() { return }
-    DescriptorShortage.report(shortage.number)
-    pause()
+    if shortage != nil { pause() }
   }
 
   /// Accepts the connections that wait at a non-blocking socket, up to a number after which other
-  /// descriptors have their turn.
+  /// descriptors have their turn. Raises the soft limit of descriptors if need be, and reports a shortage.
   ///
   /// - Parameters:
   ///   - descriptor: The listening socket.
   ///   - onAccept: Called with each accepted socket, which it owns. The socket is non-blocking and
   ///     close-on-exec. Returns whether the listening socket is still open.
   /// - Returns: The error if the process or the system has no descriptor left: then the others wait, and would be
-  ///   reported again at once. It is for ``DescriptorShortage/report(_:now:)``.
+  ///   reported again at once. It has been reported.
   package static func acceptWaiting(
     at descriptor: Int32, _ onAccept: (Int32) -> Bool
   ) -> SystemError? {
@@ -112,7 +108,11 @@ package final class StreamListener {
       }
       switch errno {
       case EAGAIN: return nil
-      case EMFILE, ENFILE, ENOBUFS, ENOMEM: return .current
+      case EMFILE, ENFILE, ENOBUFS, ENOMEM:
+        let shortage = SystemError.current
+        if shortage.number == EMFILE, DescriptorLimit.hasRoom() { continue }
+        DescriptorShortage.report(shortage.number)
+        return shortage
       // Of this connection: it ended before it was accepted, or the network failed (accept(2)).
       default: continue
       }

@@ -124,8 +124,11 @@
     private static func makeDescriptor() throws(ChannelSocketFailure) -> Int32 {
       let type = Int32(SOCK_SEQPACKET.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
       let descriptor = socket(Int32(L2CAPSocketAddress.family), type, protocolNumber)
-      guard descriptor >= 0 else { throw .isUnavailable(SystemError.current.text) }
-      return descriptor
+      if descriptor >= 0 { return descriptor }
+      let error = SystemError.current
+      // The kernel has such sockets, but no descriptor for this one now.
+      throw DescriptorShortage(errorNumber: error.number) == nil
+        ? .isUnavailable(error.text) : .other(error.text)
     }
 
     private static func bindFirst(
@@ -230,7 +233,9 @@
           case EINTR, ECONNABORTED: continue
           case EAGAIN: break
           case EMFILE, ENFILE, ENOMEM, ENOBUFS:
-            DescriptorShortage.report(errno)
+            let number = errno
+            if number == EMFILE, DescriptorLimit.hasRoom() { continue }
+            DescriptorShortage.report(number)
             pauseAccepting()
           default: end(errno)
           }

@@ -364,13 +364,39 @@ final class HostDriver: @unchecked Sendable {
     }
     bondQueue = queue
     bondFailures.withLock { $0.queue = queue }
-    EpollLoop.shared.execute { [weak self] in
-      guard let self, !bondWatch.withLock(\.isClosed),
-        let watch = BondFileWatch(path: store.path, on: .shared, onChange: { queue.read() })
-      else { return }
+    EpollLoop.shared.execute { [weak self] in self?.watchBonds(of: store, queue) }
+  }
+
+  /// Notices what other processes do with the file of bonds. On the shared loop.
+  ///
+  /// - Parameter pause: How long to wait before another attempt, for any but the first one.
+  private func watchBonds(
+    of store: BondStore, _ queue: BondStoreQueue, after pause: TimeSpan? = nil
+  ) {
+    guard !bondWatch.withLock(\.isClosed) else { return }
+    do throws(SystemError) {
+      let watch = try BondFileWatch(
+        path: store.path, on: .shared, onChange: { queue.read() })
       bondWatch.withLock { $0.watch = LoopConfined(watch, to: .shared) }
+      // Changes were missed.
+      if pause != nil { queue.read() }
+    } catch {
+      // The limit is the process's, the machine's, or that of the user's watches (fs.inotify.max_user_instances).
+      if pause == nil {
+        logBonds(
+          .warning,
+          "Changes of the bonds in \"\(store.path)\" by other programs are not noticed until the system gives a "
+            + "descriptor for it (\(error.text)).")
+      }
+      let next = pause.map { min($0 * 2, Self.bondWatchPauses.upperBound) }
+      let span = next ?? Self.bondWatchPauses.lowerBound
+      EpollLoop.shared.schedule(in: span) { [weak self] in
+        self?.watchBonds(of: store, queue, after: span)
+      }
     }
   }
+
+  private static let bondWatchPauses = TimeSpan.seconds(1)...TimeSpan.seconds(60)
 
   /// Takes a report on the queue's thread. Failures count also while the host closes: a program that ends
   /// once it has read a value stores its bond then.

@@ -28,31 +28,40 @@ package struct PeerReader: Sendable {
     return quotas
   }
 
-  /// The system's own knowledge.
+  /// The system's own knowledge. In a shortage of descriptors, rules about units can't be applied, and the program is
+  /// not known: a verdict without them would be wrong for as long as it is connected.
   package static let system = PeerReader { descriptor, rules in
     guard let credentials = PeerCredentials(of: descriptor) else { return nil }
+    var units: [String]?
+    do throws(SystemError) {
+      // Also without rules about them, for the hub's state.
+      units = try Self.units(credentials.processID, descriptor)
+    } catch {
+      DescriptorShortage.report(error.number)
+      if rules.needUnits, DescriptorShortage(errorNumber: error.number) != nil { return nil }
+    }
     return HubPeer(
       userID: credentials.userID, processID: credentials.processID,
-      groupIDs: rules.needGroups ? credentials.groupIDs(of: descriptor) : nil,
-      // Also without rules about them, for the hub's state.
-      units: units(credentials.processID, descriptor))
+      groupIDs: rules.needGroups ? credentials.groupIDs(of: descriptor) : nil, units: units)
   }
 
   /// The units of a process. The process must be alive after its groups were read: another one could have got its
   /// number before.
-  private static func units(_ processID: Int32, _ descriptor: Int32) -> [String]? {
+  private static func units(
+    _ processID: Int32, _ descriptor: Int32
+  ) throws(SystemError) -> [String]? {
     // Without a number, the process is in another namespace.
-    guard processID > 0, let pin = PinnedPeer(of: descriptor),
-      let text = file("/proc/\(processID)/cgroup"), pin.isAlive
-    else { return nil }
-    return ControlGroups.units(of: text)
+    guard processID > 0 else { return nil }
+    let pin = try PinnedPeer(pinning: descriptor)
+    let text = try file("/proc/\(processID)/cgroup")
+    return pin.isAlive ? ControlGroups.units(of: text) : nil
   }
 
-  private static func file(_ path: String) -> [UInt8]? {
+  private static func file(_ path: String) throws(SystemError) -> [UInt8] {
     let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { return nil }
+    guard descriptor >= 0 else { throw .current }
     defer { close(descriptor) }
-    return try? FileBytes.read(descriptor, byteCountMax: ControlGroups.byteCountMax)
+    return try FileBytes.read(descriptor, byteCountMax: ControlGroups.byteCountMax)
   }
 }
 

@@ -17,17 +17,17 @@ final class BondFileWatch {
   private var descriptor: WatchedDescriptor?
   private var folder: WatchedFolder
 
-  /// Watches a store's file; nil where the system gives nothing to watch with.
-  init?(path: String, on loop: EpollLoop, onChange: @escaping () -> Void) {
+  /// Watches a store's file.
+  init(
+    path: String, on loop: EpollLoop, onChange: @escaping () -> Void
+  ) throws(SystemError) {
     folderPath = StateFolder.parent(of: path)
     folder = WatchedFolder(
       fileName: String(path.split(separator: "/", omittingEmptySubsequences: true).last ?? ""))
     self.onChange = onChange
     let number = inotify_init1(O_NONBLOCK | O_CLOEXEC)
-    guard number >= 0 else { return nil }
-    let watch = try? WatchedDescriptor(owning: number, on: loop) { [weak self] _ in self?.read() }
-    guard let watch else { return nil }
-    descriptor = watch
+    guard number >= 0 else { throw .current }
+    descriptor = try WatchedDescriptor(owning: number, on: loop) { [weak self] _ in self?.read() }
     watchFolder()
   }
 

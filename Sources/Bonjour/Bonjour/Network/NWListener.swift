@@ -16,7 +16,8 @@ public final class NWListener: Sendable, CustomDebugStringConvertible {
   public enum State: Hashable, Sendable {
     /// Not started yet.
     case setup
-    /// Listening is not possible at the moment.
+    /// Connections wait, because the system has no descriptor for them. The state is ``ready`` again when they are
+    /// accepted.
     case waiting(NWError)
     /// Listening.
     case ready
@@ -52,11 +53,21 @@ public final class NWListener: Sendable, CustomDebugStringConvertible {
     var registered: RegisteredService?
     var lastNumber = 0
     var connectionLimit = InfiniteConnectionLimit
+    /// The error while the system has no descriptor for connections.
+    var shortage: NWError?
     /// Accepted connections that were not handed over yet.
     var waiting: ArraySlice<TCPConnection> = []
     var onState: (@Sendable (State) -> Void)?
     var onConnection: (@Sendable (NWConnection) -> Void)?
     var onRegistration: (@Sendable (ServiceRegistrationChange) -> Void)?
+
+    /// Whether the port is open, and a service may be registered there.
+    var isListening: Bool {
+      switch state {
+      case .ready, .waiting: true
+      case .setup, .failed, .cancelled: false
+      }
+    }
   }
 
   /// The registration of a service, and the name that was reported.
@@ -147,6 +158,7 @@ public final class NWListener: Sendable, CustomDebugStringConvertible {
       let listener = try listen()
       guarded.withLock { guarded in if guarded.state == .setup { guarded.listener = listener } }
       change(to: .ready)
+      showShortage()
       // Connections that were accepted before it was ready.
       handOver()
       register()
@@ -163,9 +175,10 @@ public final class NWListener: Sendable, CustomDebugStringConvertible {
     let settings = try parameters.sockets()
     let localPort = settings.localEndpoint?.port ?? 0
     do throws(SystemError) {
-      return try TCPListener(port: port == 0 ? localPort : port, settings) { [weak self] in
-        self?.accepted($0)
-      }
+      return try TCPListener(
+        port: port == 0 ? localPort : port, settings,
+        onShortage: { [weak self] in self?.take($0.map { NWError($0) }) },
+        onConnection: { [weak self] in self?.accepted($0) })
     } catch {
       throw NWError(error)
     }
@@ -173,7 +186,7 @@ public final class NWListener: Sendable, CustomDebugStringConvertible {
 
   private func accepted(_ connection: TCPConnection) {
     guarded.withLock { guarded in
-      guard guarded.state == .setup || guarded.state == .ready,
+      guard guarded.state == .setup || guarded.isListening,
         guarded.connectionLimit > 0 || guarded.waiting.count < TCPListener.waitingConnectionsMax
       else { return }
       guarded.waiting.append(connection)
@@ -192,7 +205,7 @@ public final class NWListener: Sendable, CustomDebugStringConvertible {
 
   private func nextWaiting() -> (@Sendable (NWConnection) -> Void, TCPConnection)? {
     guarded.withLock { guarded in
-      guard guarded.state == .ready, guarded.connectionLimit > 0,
+      guard guarded.isListening, guarded.connectionLimit > 0,
         let handler = guarded.onConnection, let connection = guarded.waiting.takeFirst()
       else { return nil }
       if guarded.connectionLimit < Self.InfiniteConnectionLimit { guarded.connectionLimit -= 1 }
@@ -224,17 +237,38 @@ public final class NWListener: Sendable, CustomDebugStringConvertible {
     }
   }
 
+  /// Takes the beginning of a shortage of descriptors, or nil for its end.
+  private func take(_ shortage: NWError?) {
+    guarded.withLock { $0.shortage = shortage }
+    showShortage()
+  }
+
+  /// Brings the state in line with the shortage of descriptors, if there is one.
+  private func showShortage() {
+    change { guarded in
+      guard guarded.isListening else { return nil }
+      let state = guarded.shortage.map { State.waiting($0) } ?? .ready
+      return state == guarded.state ? nil : state
+    }
+  }
+
   /// Changes the state and calls the handler, unless the listener was cancelled or failed before.
-  private func change(to new: State) {
-    let queue = guarded.withLock { guarded -> DispatchQueue? in
+  private func change(to new: State) { change { _ in new } }
+
+  /// Changes the state, if the closure returns another one, and calls the handler, unless the listener was cancelled
+  /// or failed before.
+  private func change(_ next: (Guarded) -> State?) {
+    let change = guarded.withLock { guarded -> (DispatchQueue?, State)? in
+      guard let new = next(guarded) else { return nil }
       switch guarded.state {
       case .cancelled: return nil
       case .failed where new != .cancelled: return nil
       case .failed, .setup, .ready, .waiting:
         guarded.state = new
-        return guarded.queue
+        return (guarded.queue, new)
       }
     }
+    guard let (queue, new) = change else { return }
     queue?.async { [self] in
       stateUpdateHandler?(new)
       guard new == .cancelled else { return }
@@ -269,7 +303,7 @@ public final class NWListener: Sendable, CustomDebugStringConvertible {
   /// Publishes the service, if there is one and the listener listens.
   private func register() {
     let work = guarded.withLock { guarded -> (Service, UInt16, Int)? in
-      guard guarded.state == .ready, let service = guarded.service, let listener = guarded.listener
+      guard guarded.isListening, let service = guarded.service, let listener = guarded.listener
       else { return nil }
       guarded.lastNumber += 1
       guarded.registered = RegisteredService(number: guarded.lastNumber)

@@ -70,6 +70,8 @@ package struct HubRules: Hashable, Sendable {
 
   /// Whether a rule has a condition about groups, which then have to be known.
   package var needGroups: Bool { rules.contains { $0.groupID != nil } }
+  /// Whether a rule has a condition about units, which then have to be known.
+  package var needUnits: Bool { rules.contains { $0.unit != nil } }
   /// Whether other users than the hub's may be allowed, so that they must be able to connect.
   package var mayAllowOthers: Bool { rules.contains { $0.access == .allow } }
 
