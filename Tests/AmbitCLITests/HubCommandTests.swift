@@ -1,3 +1,4 @@
+import ArgumentParser
 import Foundation
 import Glibc
 import Testing
@@ -21,6 +22,23 @@ struct HubCommandTests {
     let end = await run.end()
     #expect(end.isSignalled && end.complaints.isEmpty, "\(end)")
     #expect(!FileManager.default.fileExists(atPath: path))
+  }
+
+  @Test(arguments: [
+    "127.0.0.1:9100", "localhost:9100", ":9100", "[::1]:9100", "http://hub:9100/metrics",
+  ])
+  func `An address of the network is no path of a socket`(address: String) throws {
+    for option in ["--metrics", "--socket"] {
+      let words = ["hub", "run", "--radio", "sim", option, address]
+      let error = #expect(throws: (any Error).self) { try Ambit.parseAsRoot(words) }
+      let message = Ambit.message(for: try #require(error))
+      #expect(message.contains("\(option) takes the path of a UNIX socket"))
+    }
+  }
+
+  @Test(arguments: ["hub.metrics", "/run/ambit/hub:9100", "./a:1", "off", "odd:name"])
+  func `A path of a socket may have a colon`(path: String) throws {
+    _ = try Ambit.parseAsRoot(["hub", "run", "--radio", "sim", "--metrics", path])
   }
 
   @Test("a hub runs Multicast DNS beside its socket, and leaves nothing there")

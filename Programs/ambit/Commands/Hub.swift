@@ -56,6 +56,29 @@ package struct HubRunOptions: ParsableArguments {
 
   package init() {}
 
+  package func validate() throws {
+    if let socket, Self.isAddress(socket) {
+      throw ValidationError(
+        "--socket takes the path of a UNIX socket, and \"\(Fit.safe(socket))\" is an address of the network."
+      )
+    }
+    if let metrics, Self.isAddress(metrics) {
+      throw ValidationError(
+        "--metrics takes the path of a UNIX socket, and \"\(Fit.safe(metrics))\" is an address of the network. A relay can "
+          + "serve one: socat TCP-LISTEN:9100,bind=127.0.0.1,fork UNIX-CONNECT:/run/ambit/hub.metrics"
+      )
+    }
+  }
+
+  /// Whether a text names a port, as options of other programs do: 127.0.0.1:9100, localhost:9100, [::1]:9100, :9100
+  /// or a URL.
+  static func isAddress(_ text: String) -> Bool {
+    if text.contains("://") { return true }
+    guard !text.contains("/"), let colon = text.lastIndex(of: ":") else { return false }
+    let port = text[text.index(after: colon)...]
+    return !port.isEmpty && port.utf8.allSatisfy { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }
+  }
+
   package static let configuration = CommandConfiguration(
     commandName: "run",
     abstract: "Open the radio, and serve it and Multicast DNS to other programs.",
