@@ -247,8 +247,7 @@ struct HubProgramTests {
       ["hub", "--no-network", "--radio", "sim", "--socket", path, "--json"],
       environment: ["AMBIT_BONDS": store])
     #expect(await run.output.next(containing: "serving") != nil)
-    // Root's own default is the same file: another one in a folder of root has to be named.
-    let environment = ["AMBIT_HUB": path, "XDG_STATE_HOME": folder.path + "/hubs"]
+    let environment = ["AMBIT_HUB": path]
     func end(
       _ arguments: String..., in environment: [String: String]
     ) async throws -> AmbitRun.End {
@@ -287,5 +286,29 @@ struct HubProgramTests {
     let silent = try await end("bonds", in: environment)
     #expect(silent.status == AmbitCLI.ExitStatus.timedOut.rawValue && silent.output.isEmpty)
     #expect(silent.complaints.contains { $0.contains("AMBIT_HUB=off") }, "\(silent)")
+  }
+
+  @Test(.enabled(if: geteuid() == 0))
+  func `A hub that names a folder of another user than its own leads root to no bonds`()
+    async throws
+  {
+    let folder = try TestFolder()
+    let path = folder.path + "/hub"
+    let other = folder.path + "/other"
+    try FileManager.default.createDirectory(atPath: other, withIntermediateDirectories: false)
+    #expect(chown(other, 23_456, 23_456) == 0)
+    let run = try AmbitRun(
+      ["hub", "--no-network", "--radio", "sim", "--socket", path, "--json"],
+      environment: ["AMBIT_BONDS": other + "/bonds"])
+    #expect(await run.output.next(containing: "serving") != nil)
+    for command in [["bonds"], ["bonds", "forget", "C0:12:34:56:78:9A"], ["bonds", "export"]] {
+      let bonds = try AmbitRun(command, environment: ["AMBIT_HUB": path])
+      bonds.closeInput()
+      let end = await bonds.end()
+      #expect(end.status == AmbitCLI.ExitStatus.notPermitted.rawValue, "\(end)")
+      #expect(end.complaints.contains { $0.contains("in a folder of user 23456") }, "\(end)")
+    }
+    run.send(SIGTERM)
+    #expect(await run.end().isSignalled)
   }
 }

@@ -13,6 +13,9 @@ struct BondPlace {
   /// The path of the hub's socket, for the store of a hub that runs; nil for one that was named, and for that of this
   /// user's own radios.
   var hub: String?
+  /// The user of that hub, nil if the system doesn't know it: a hub could name any file, so that only a folder of its own
+  /// user is believed to have its bonds.
+  var hubUserID: UInt32?
   /// Whether root uses it with the rights of the owner of its folder, so that a hub can use the files.
   var changesAsOwner = false
 
@@ -21,8 +24,10 @@ struct BondPlace {
   /// - Throws: If the hub does not answer, or tells this user nothing of its bonds.
   static func ofHub(at hub: String) async throws -> BondPlace {
     let own = "; AMBIT_HUB=off means the bonds of your own radios"
-    let status: HubWire.HubStatus
-    do throws(HubFailure) { status = try await HubStatusReader.read(at: hub) } catch {
+    let (status, userID): (HubWire.HubStatus, UInt32?)
+    do throws(HubFailure) {
+      (status, userID) = try await HubStatusReader.readWithUser(at: hub)
+    } catch {
       let failure = RunningHubOptions.failure(error, at: hub)
       throw CommandFailure(failure.status, failure.sentence + own)
     }
@@ -56,12 +61,17 @@ struct BondPlace {
         "the hub at \(hub) has \(file.bondCount) bonds in \(file.path), which this command does not find: "
           + "use the hub's user, root, or the hub's container" + own)
     }
-    return BondPlace(path: file.path, hub: hub, changesAsOwner: true)
+    return BondPlace(path: file.path, hub: hub, hubUserID: userID, changesAsOwner: true)
   }
 
-  /// Whether root uses it with the rights of another user only: a hub of less rights could name a file of root.
-  private var isOfOtherUser: Bool {
-    hub != nil && geteuid() == 0 && path != (try? BondStore.defaultPath())
+  /// Fails if a hub names a folder that isn't its user's. The hub may exchange the folder at any time.
+  func check(_ folder: FileStatus) throws(CommandFailure) {
+    guard let hub, folder.userID != hubUserID else { return }
+    let user = hubUserID.map { "user \($0)" } ?? "an unknown user"
+    throw CommandFailure(
+      .notPermitted,
+      "the hub at \(hub) runs as \(user), and reports that its bonds are in \"\(path)\", in a folder of user "
+        + "\(folder.userID); name the file with --bonds if that is so")
   }
 
   /// Does something with the store. Its errors become failures of the command.
@@ -83,19 +93,18 @@ struct BondPlace {
 
   /// Does something with the store as the owner of its folder, if this is root's process.
   ///
-  /// - Throws: Where root would use a file of its own that a hub has named. The hub may exchange the folder at any time.
+  /// - Throws: Where a hub has named the file, and the folder is not its user's.
   private func asOwner<Result>(_ body: (BondStore) throws -> Result) throws -> Result {
     let url = URL(filePath: path)
     let folder = url.deletingLastPathComponent().path
-    guard let owner = FileStatus(at: folder), owner.isForeign else {
-      guard !isOfOtherUser else {
-        throw CommandFailure(
-          .notPermitted,
-          "the hub reports that its bonds are in \"\(path)\", in no folder of another user than root; name "
-            + "it with --bonds if that is so")
-      }
-      return try body(BondStore(path: path))
+    let owner = FileStatus(at: folder)
+    if let owner { try check(owner) }
+    // One that is still to be made would be this user's. For another user's hub, that is left to the hub.
+    guard owner != nil || hub == nil || hubUserID == geteuid() else {
+      throw CommandFailure(
+        .noInput, "the hub reports that its bonds are in \"\(path)\", in no folder yet")
     }
+    guard let owner, owner.isForeign else { return try body(BondStore(path: path)) }
     // The other files of the command are found from its own working folder.
     let working = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     defer {
@@ -108,6 +117,7 @@ struct BondPlace {
     guard chdir(folder) == 0, let owner = FileStatus(at: "."), owner.isForeign else {
       throw CommandFailure(.cannotCreate, "the folder \"\(folder)\" cannot be used")
     }
+    try check(owner)
     return try owner.asOwner { try body(BondStore(path: "./" + url.lastPathComponent)) }
   }
 

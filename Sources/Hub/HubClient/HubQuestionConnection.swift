@@ -45,6 +45,7 @@ final class HubQuestionConnection<Answer: Sendable> {
   private let limit: TimeSpan
   private let isKept: Bool
   private let loop: EpollLoop
+  private let onSender: ((UInt32?) -> Void)?
   private let onResult: (Result<Answer, HubFailure>) -> Void
   private var socket: HubSocket?
   private var deadline: (any LoopTimer)?
@@ -62,10 +63,12 @@ final class HubQuestionConnection<Answer: Sendable> {
   ///   - limit: How long an answer may take, with the time to connect.
   ///   - isKept: Whether more questions may follow an answer.
   ///   - loop: The event loop.
+  ///   - onSender: Called before the first answer with the user whose process the hub is, nil if the system doesn't know
+  ///     it. Without this closure, nobody looks.
   ///   - onResult: Called with each answer, or once with the reason why the connection has ended.
   init(
     _ question: HubQuestion<Answer>, _ app: String, path: String, within limit: TimeSpan,
-    isKept: Bool = false, on loop: EpollLoop,
+    isKept: Bool = false, on loop: EpollLoop, onSender: ((UInt32?) -> Void)? = nil,
     onResult: @escaping (Result<Answer, HubFailure>) -> Void
   ) {
     self.question = question
@@ -74,6 +77,7 @@ final class HubQuestionConnection<Answer: Sendable> {
     self.limit = limit
     self.isKept = isKept
     self.loop = loop
+    self.onSender = onSender
     self.onResult = onResult
   }
 
@@ -92,6 +96,7 @@ final class HubQuestionConnection<Answer: Sendable> {
       path: path, on: loop, onOpen: { self.opened() }, onBytes: { self.received($0) },
       onEnd: { self.end(.failure($0)) })
     self.socket = socket
+    socket.onSender = onSender
     socket.open()
   }
 

@@ -14,6 +14,12 @@ final class HubSocket {
   private let onEnd: (HubFailure) -> Void
   private var connector: StreamConnector?
   private var channel: ByteChannel?
+  /// Waits for the first bytes, to find out which user's process sends them.
+  private var sender: WatchedDescriptor?
+
+  /// Called with the user whose process has sent the first bytes, before `onBytes`, and with nil if the system doesn't
+  /// know it. To be set before ``open()``.
+  var onSender: ((UInt32?) -> Void)?
 
   /// Bytes that wait for a hub that reads slowly before it is left: half a second of the fastest program.
   private static let pendingByteCountMax = 16 * 1024 * 1024
@@ -63,6 +69,8 @@ final class HubSocket {
     connector = nil
     channel?.close()
     channel = nil
+    sender?.close()
+    sender = nil
     isClosed = true
   }
 
@@ -82,12 +90,29 @@ final class HubSocket {
           owning: descriptor, on: loop, expectsPromptEvents: true,
           onRead: { [weak self] in self?.received($0) },
           onEnd: { [weak self] _ in self?.end(.ended) })
+        if onSender != nil { try awaitSender(at: descriptor) }
       } catch {
         return endLater(.notReached(Self.explain(.system(error), at: path)))
       }
       loop.schedule(in: .zero) { [weak self] in
         if let self, !isClosed { onOpen() }
       }
+    }
+  }
+
+  /// Leaves the first bytes where they are until their sender is known.
+  private func awaitSender(at descriptor: Int32) throws(SystemError) {
+    guard SenderReader.begin(at: descriptor) else { throw .current }
+    let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+    guard copy >= 0 else { throw .current }
+    channel?.isReading = false
+    sender = try WatchedDescriptor(owning: copy, on: loop) { [weak self] _ in
+      guard let self, let sender else { return }
+      let userID = SenderReader.userID(at: sender.descriptor)
+      sender.close()
+      self.sender = nil
+      onSender?(userID)
+      channel?.isReading = true
     }
   }
 

@@ -21,6 +21,31 @@ package enum HubStatusReader {
     try await answer(to: .status, from: "ambit hub status", at: path, within: limit, on: loop)
   }
 
+  /// Reads the state of the hub that listens at a path once, and which user's process has sent it. Another process may
+  /// have made the socket: the service manager, which is root's.
+  ///
+  /// - Parameters:
+  ///   - path: Where the hub listens.
+  ///   - limit: How long the answer may take.
+  ///   - loop: The event loop.
+  /// - Returns: The state, and the hub's user; nil if the system doesn't know it.
+  package static func readWithUser(
+    at path: String, within limit: TimeSpan = HubClientLimits.greetingMax,
+    on loop: EpollLoop = .shared
+  ) async throws(HubFailure) -> (status: HubStatus, userID: UInt32?) {
+    let result: Result<(HubStatus, UInt32?), HubFailure> = await withCheckedContinuation {
+      continuation in
+      loop.execute {
+        var sender: UInt32?
+        let connection = HubQuestionConnection(
+          .status, "ambit bonds", path: path, within: limit, on: loop, onSender: { sender = $0 },
+          onResult: { result in continuation.resume(returning: result.map { ($0, sender) }) })
+        connection.ask()
+      }
+    }
+    return try result.get()
+  }
+
   /// The answer of the hub that listens at a path to a question.
   ///
   /// - Parameter app: The name of this program among those of the hub. The user's ID is added.
