@@ -2,6 +2,7 @@
 notifications. Each figure is one of a new process, from its start."""
 
 import asyncio
+import contextlib
 import json
 import os
 import pathlib
@@ -9,6 +10,7 @@ import signal
 import statistics
 import subprocess
 import sys
+import threading
 import time
 
 # By its address: a name may mean other devices, for which ambit listens a second.
@@ -23,14 +25,21 @@ def processor_time(process="self"):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+def send(file, lines):
+    """Writes the input of a program, which reads no more while its own lines are not read."""
+    # It may have ended before.
+    with contextlib.suppress(BrokenPipeError), file:
+        file.write(lines)
+
+
 def run(command, pattern, lines="", count=1, processes=(), is_endless=False):
     """The lines of a program that have a pattern, as times since the program's start, and the processor times between
     the first and the last one: of the program, and of the other processes."""
     start = time.monotonic()
     process = subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    process.stdin.write(lines)
-    process.stdin.close()
+    sender = threading.Thread(target=send, args=(process.stdin, lines))
+    sender.start()
     times, used, last = [], [], ""
     for last in process.stdout:
         if pattern not in last:
@@ -43,6 +52,7 @@ def run(command, pattern, lines="", count=1, processes=(), is_endless=False):
             used.append([processor_time(each) for each in (process.pid, *processes)])
     process.stdout.close()
     process.wait()
+    sender.join()
     if not times:
         raise SystemExit(f"{command} has ended without {pattern!r}: {last}")
     return times, [last - first for first, last in zip(used[0], used[-1])] if used else []
