@@ -20,6 +20,7 @@ extension AppHubMachine {
       guard let session = sessions[number] else { return }
       if case .discovered(let report) = event, !session.radio.hears(report) { continue }
       sessions[number]?.arrived(event)
+      if case .stateChanged(.resetting) = event { withdraw(session, now: now) }
       if case .stateChanged(.poweredOn) = event { radioIsOn(for: number, now: now) }
       if session.process != nil { arrived(event, session, now) } else { kept(event, session, now) }
     }

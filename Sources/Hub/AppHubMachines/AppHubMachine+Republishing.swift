@@ -76,6 +76,20 @@ extension AppHubMachine {
     noteRetry(number)
   }
 
+  /// The host has reset a manager, and may have withdrawn what it had. That is not restored, also if the process hears
+  /// of it too late: a process publishes anew.
+  mutating func withdraw(_ session: AppRadioSession, now: Instant) {
+    let withdrawals = holdings(of: session)?.withdrawals ?? []
+    guard !withdrawals.isEmpty else { return }
+    republications[session.number]?.withdrawServices()
+    if republications[session.number]?.isEnded == true { republications[session.number] = nil }
+    for request in withdrawals { handle(.requested(session.hostKey, request)) }
+    performHubActions(now: now)
+    noteRetry(session.number)
+    guard !isAwake(session.process) else { return }
+    outputs.append(.life(.report(.notPublished(session.app, session.receiver))))
+  }
+
   /// The host has answered a request of a session without a process.
   mutating func republished(
     _ token: RequestToken, _ result: Result<HostReply, HostError>, _ session: AppRadioSession,

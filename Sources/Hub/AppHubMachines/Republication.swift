@@ -18,6 +18,8 @@ struct Republication: Sendable {
       if case .service(let service) = self { service.published.range.start } else { nil }
     }
 
+    var isService: Bool { if case .service = self { true } else { false } }
+
     var includedServices: [UInt16] {
       if case .service(let service) = self { service.definition.includedServices } else { [] }
     }
@@ -43,7 +45,7 @@ struct Republication: Sendable {
   private static let retryPause = TimeSpan.seconds(1)
 
   /// What the manager had. It is that until everything is published again or given up.
-  let holdings: SessionHoldings
+  private(set) var holdings: SessionHoldings
   private var waiting: [Entry]
   private var requested: [RequestToken: Entry] = [:]
   /// The first handles of services, by those that they had.
@@ -93,6 +95,13 @@ struct Republication: Sendable {
       return .publishChannel(
         psm: listener.psm, requiresEncryption: listener.requiresEncryption, token)
     }
+  }
+
+  /// Gives up all services.
+  mutating func withdrawServices() {
+    holdings.services = []
+    waiting.removeAll { $0.item.isService }
+    requested = requested.filter { !$0.value.item.isService }
   }
 
   /// The host has answered a request.

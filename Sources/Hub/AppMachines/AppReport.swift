@@ -19,7 +19,8 @@ package enum AppReport: Hashable, Sendable {
   /// A process acknowledged more than it got, opened a receiver twice, or has too many of something:
   /// receivers, background tasks, events that it has not completed, or wishes, with those of its last processes.
   case misuse(AppID, AppProcessID, AppMisuse)
-  /// A service or PSM that a manager had before the system was started again was refused by the host.
+  /// The host refuses a service, a PSM or an advertisement of a manager whose app doesn't run, which it had before the
+  /// system was started again, or before the host has lost it.
   case notPublished(AppID, AppReceiver)
   /// A service or PSM that a manager had before the system was started again could not be published. It is tried again.
   case publishingDelayed(AppID, AppReceiver)

@@ -21,7 +21,7 @@ extension AppReport {
     case .misuse(let app, _, let misuse):
       "\(app.rawValue) broke a rule of its manager: \(misuse.rawValue)"
     case .notPublished(let app, _):
-      "a service of \(app.rawValue) could not be published again after the restart, and is given up"
+      "services or advertising of \(app.rawValue) could not be resumed: the host refuses them"
     case .publishingDelayed(let app, _):
       "a service of \(app.rawValue) can't be published again yet after the restart, and is tried again"
     case .notAdvertised(let app, _, let triesAgain):

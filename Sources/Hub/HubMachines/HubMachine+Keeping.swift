@@ -1,4 +1,4 @@
-import BluetoothInterface
+package import BluetoothInterface
 import Essentials
 import HubWire
 
@@ -87,8 +87,22 @@ extension HubMachine {
     }
     let count = events.count { $0.isAcknowledged }
     if count > 0 { actions.append(.acknowledge(key, count: count)) }
-    guard let after = keptSessions[identity]?.load, after != before else { return }
-    users[identity.userID, default: UserLoad()] += after - before
+    if let after = keptSessions[identity]?.load, after != before {
+      users[identity.userID, default: UserLoad()] += after - before
+    }
+    withdrawIfReset(events, at: key, into: &actions)
+  }
+
+  /// A host that resets a program may have withdrawn what that publishes and advertises. A running program publishes it
+  /// anew, and the next process of one that has ended, too: it has nothing of it to restore.
+  mutating func withdrawIfReset(
+    _ events: [HostEvent], at key: HubSessionKey, into actions: inout [Action]
+  ) {
+    let isReset = events.contains { if case .stateChanged(.resetting) = $0 { true } else { false } }
+    guard isReset else { return }
+    for request in holdings(of: key)?.withdrawals ?? [] {
+      self.request(request, of: key, into: &actions)
+    }
   }
 
   // MARK: A new process
@@ -262,5 +276,12 @@ extension KeptSession {
       for folded in events.append(event, limits) { state.told(folded) }
       return nil
     }
+  }
+}
+
+extension SessionHoldings {
+  /// The requests that withdraw what is advertised and published.
+  package var withdrawals: [HostRequest] {
+    (advertising == nil ? [] : [.stopAdvertising]) + (services.isEmpty ? [] : [.removeAllServices])
   }
 }

@@ -246,6 +246,7 @@ package struct HubMachine: Sendable {
     totals.passed(events)
     guard !movedSessions.isEmpty, let current = movedSessions[key] else {
       connections[key.connection]?.send(events, of: key.session)
+      withdrawIfReset(events, at: key, into: &actions)
       return changed(key.connection, now: now, into: &actions)
     }
     var events = events
@@ -257,6 +258,7 @@ package struct HubMachine: Sendable {
     }
     if events.count < count { actions.append(.acknowledge(key, count: count - events.count)) }
     connections[current.connection]?.send(events, of: current.session)
+    withdrawIfReset(events, at: key, into: &actions)
     changed(current.connection, now: now, into: &actions)
   }
 

@@ -164,6 +164,68 @@ import Testing
     #expect(second.machine.preservedManagers.first?.holdings.listeners.count == 1)
   }
 
+  private static func reportCount(_ system: TestSystem) -> Int {
+    system.lifeActions.count { if case .report(.notPublished) = $0 { true } else { false } }
+  }
+
+  @Test
+  func `An app that was reset while it did not run has nothing to restore, and publishes anew`()
+    throws
+  {
+    var system = Self.ended()
+    _ = system.takeRequests()
+    system.host([.stateChanged(.resetting), .stateChanged(.poweredOn)])
+    #expect(system.takeRequests() == [.stopAdvertising, .removeAllServices])
+    #expect(Self.reportCount(system) == 1)
+    #expect(system.machine.radioUse(of: TestSystem.app).advertisementCount == 0)
+    #expect(system.machine.preservedManagers.first?.holdings.services.isEmpty == true)
+    system.person(.opened)
+    let holdings = try #require(system.process?.attachments.first?.holdings)
+    #expect(holdings.services.isEmpty && holdings.advertising == nil)
+    #expect(holdings.listeners.map(\.psm) == [0x85])
+    #expect(system.process?.events.last == .stateChanged(.poweredOn))
+    #expect(!system.takeRequests().contains(where: Self.startsAdvertising))
+    // Nothing is withdrawn of an app that has nothing.
+    system.handle(.life(.memoryPressure(.critical)))
+    system.host([.stateChanged(.resetting), .stateChanged(.poweredOn)])
+    #expect(Self.reportCount(system) == 1)
+  }
+
+  @Test func `An app that was reset while it was suspended hears of it, or has nothing to restore`()
+  {
+    for isEnded in [false, true] {
+      var system = TestSystem(.bluetoothPeripheral, manager: Self.manager)
+      system.person(.opened)
+      system.request(.addService(Self.service(0xFF00), RequestToken(rawValue: 1)))
+      system.person(.sentToBackground)
+      system.advance(by: .seconds(60))
+      #expect(system.state == .suspended)
+      system.host([.stateChanged(.resetting), .stateChanged(.poweredOn)])
+      if isEnded { system.handle(.life(.memoryPressure(.critical))) }
+      system.person(.opened)
+      if isEnded {
+        #expect(system.process?.attachments.first?.holdings?.services.isEmpty ?? true)
+      } else {
+        #expect(system.process?.events.contains(.stateChanged(.resetting)) == true)
+      }
+      #expect(system.process?.events.last == .stateChanged(.poweredOn))
+      system.request(.addService(Self.service(0xFF00), RequestToken(rawValue: 1)))
+      #expect(system.machine.preservedManagers.first?.holdings.services.count == 1)
+    }
+  }
+
+  @Test func `A reset while services are to be published again gives them up, and keeps PSMs`() {
+    var second = Self.next(after: Self.ended(), radio: .unknown)
+    #expect(second.machine.republications.isEmpty == false)
+    second.radio = .poweredOn
+    second.host([.stateChanged(.resetting)])
+    second.host([.stateChanged(.poweredOn)])
+    let holdings = second.machine.preservedManagers.first?.holdings
+    #expect(holdings?.services.isEmpty == true && holdings?.advertising == nil)
+    #expect(holdings?.listeners.count == 1)
+    #expect(second.machine.republications.isEmpty)
+  }
+
   @Test func `Nothing is published for an app without the mode, or after a force-quit`() {
     #expect(Self.ended([]).machine.preservedManagers.isEmpty)
     var system = Self.ended()

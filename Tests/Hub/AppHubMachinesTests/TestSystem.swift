@@ -114,13 +114,14 @@ struct TestSystem {
     case .addService where radio == .unknown:
       host([.completed(token, .failure(.radioNotReady))])
     case .addService(let definition, _):
-      host([.completed(token, .success(.published(publish(definition))))])
+      host([.completed(token, .success(.published(published(definition))))])
     case .publishChannel(let psm, _, _): host([.completed(token, .success(.psm(psm ?? 0x80)))])
     default: host([.completed(token, .success(.done))])
     }
   }
 
-  private mutating func publish(_ definition: ServiceDefinition) -> PublishedService {
+  /// The handles that the host gives a service.
+  mutating func published(_ definition: ServiceDefinition) -> PublishedService {
     let start = nextHandle
     nextHandle += UInt16(10)
     return PublishedService(

@@ -218,6 +218,35 @@ struct KeepingTests {
     #expect(restored.holdings?.droppedCount == 2 && restored.events.isEmpty)
   }
 
+  @Test(
+    "what a reset program had published is withdrawn, and not restored", arguments: [false, true])
+  mutating func reset(isRunning: Bool) throws {
+    let id = try start()
+    let key = HubSessionKey(id)
+    try hub.send(.addService(Self.service, RequestToken(rawValue: 1)), from: id)
+    try hub.send(.startAdvertising(AdvertisingOptions(), RequestToken(rawValue: 2)), from: id)
+    try hub.send(.connect(Self.peer, ConnectOptions()), from: id)
+    hub.handle(
+      .delivered(
+        key,
+        [
+          .completed(RequestToken(rawValue: 1), .success(.published(Self.published))),
+          .completed(RequestToken(rawValue: 2), .success(.done)),
+        ]))
+    if !isRunning { hub.handle(.disconnected(id)) }
+    _ = hub.takeActions()
+    hub.handle(.delivered(key, [.stateChanged(.resetting), .stateChanged(.poweredOn)]))
+    let actions = hub.takeActions()
+    #expect(actions.contains(.send(key, .stopAdvertising)))
+    #expect(actions.contains(.send(key, .removeAllServices)))
+    // A process that ends before it has handled the event.
+    if isRunning { hub.handle(.disconnected(id)) }
+    let restored = try restoration(of: start())
+    #expect(restored.holdings?.services == [] && restored.holdings?.links.count == 1)
+    #expect(restored.holdings?.advertising == nil)
+    #expect(restored.events.last == .stateChanged(.poweredOn))
+  }
+
   @Test("completions for the ended process are swallowed, also once the next one is there")
   mutating func completions() throws {
     let first = try start()
