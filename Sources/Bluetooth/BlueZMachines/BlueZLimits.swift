@@ -48,6 +48,8 @@ package enum BlueZLimits {
   /// How long a pairing may take: each of its steps has 30 s (Core 5.4, Vol 3, Part H, §3.4), and users have 60 s in
   /// bluetoothd.
   static let pairingMax = TimeSpan.seconds(180)
+  /// How long a user may take to answer a question of a pairing: bluetoothd's 60 s, and a little more.
+  static let userAnswerMax = TimeSpan.seconds(65)
   /// The number of writes without response after which a read proves that bluetoothd has sent them.
   static let commandCountMax = 32
   /// Patterns of one monitor: bluetoothd's size of a message to the kernel has eight bits, and eight patterns overflow it.

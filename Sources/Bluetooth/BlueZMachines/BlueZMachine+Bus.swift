@@ -252,7 +252,7 @@ extension BlueZMachine {
       return actions.append(.answer(id, .failure(error)))
     }
     if call.path == Self.agentPath, call.interface == BusName.agent {
-      return agentCalled(id, call, into: &actions)
+      return agentCalled(id, call, now: now, into: &actions)
     }
     if call.path.hasPrefix(Self.advertisementRoot) {
       return advertisementCalled(id, call, now: now, into: &actions)

@@ -211,14 +211,14 @@ extension BlueZMachine {
 
   /// A call of the agent's methods.
   mutating func agentCalled(
-    _ id: IncomingCallID, _ call: BusMethodCall, into actions: inout [Action]
+    _ id: IncomingCallID, _ call: BusMethodCall, now: Instant, into actions: inout [Action]
   ) {
     switch call.member {
     case "Release":
       registeredAgent = nil
       actions.append(.answer(id, .success([])))
     case "Cancel":
-      for path in pairings.keys.sorted() { endPrompt(path, into: &actions) }
+      cancelPrompts(now: now, into: &actions)
       actions.append(.answer(id, .success([])))
     default:
       // Without a default agent, bluetoothd turns to this one for the pairings of other programs, too.
@@ -235,8 +235,11 @@ extension BlueZMachine {
       if case .displayPasskey = prompt {
         // bluetoothd repeats it for each digit that the peer's user types.
         actions.append(.answer(id, .success([])))
+        prolongOperation(path, until: now + BlueZLimits.procedureMax)
         if pairings[path]?.prompt?.kind == prompt { return }
         waiting = nil
+      } else {
+        prolongOperation(path, until: now + BlueZLimits.userAnswerMax)
       }
       endPrompt(path, into: &actions)
       pairings[path]?.prompt = BlueZPairing.Prompt(
@@ -244,6 +247,32 @@ extension BlueZMachine {
       let peer = pairings[path]?.peer
       if let peer {
         deliver(.pairingPrompt(peer, prompt, promptID), to: agent.client, into: &actions)
+      }
+    }
+  }
+
+  /// bluetoothd takes back the question that waits for an answer: its pairing has ended without success, because of the
+  /// peer, or because the user was too slow. It leaves the operation for which it paired without an answer.
+  private mutating func cancelPrompts(now: Instant, into actions: inout [Action]) {
+    for path in pairings.keys.sorted() {
+      guard let pairing = pairings[path], pairing.prompt?.call != nil else { continue }
+      endPrompt(path, into: &actions)
+      guard pairing.isImplicit else { continue }
+      let error = HostError.security(.peerFailed(.unspecifiedReason))
+      failPairedOperation(pairing.peer, error, now: now, into: &actions)
+    }
+  }
+
+  /// The operation for which bluetoothd pairs has more time: users answer in it, on both sides.
+  private mutating func prolongOperation(_ path: String, until time: Instant) {
+    guard let pairing = pairings[path], pairing.isImplicit,
+      case .called(let serial) = links[pairing.peer]?.running
+    else { return }
+    for (id, call) in calls {
+      switch call.purpose {
+      case .operation(pairing.peer, serial), .subscription(pairing.peer, serial, path: _):
+        if let deadline = call.deadline { calls[id]?.deadline = max(deadline, time) }
+      default: break
       }
     }
   }
@@ -332,6 +361,7 @@ extension BlueZMachine {
     default: return refuse(path, now: now, into: &actions)
     }
     pairings[path]?.prompt = nil
+    prolongOperation(path, until: now + BlueZLimits.procedureMax)
   }
 
   /// Refuses the prompt of a pairing for the user.

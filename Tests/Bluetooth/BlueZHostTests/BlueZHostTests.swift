@@ -226,6 +226,87 @@
       await provider.close()
     }
 
+    @Test(arguments: [123_456, 1, nil] as [UInt32?])
+    func `A passkey that the device displays is typed by this program's user`(typed: UInt32?)
+      async throws
+    {
+      let bus = try PrivateBus()
+      let bluez = FakeBlueZ(question: .enter(123_456))
+      defer { withExtendedLifetime(bluez) { bus.end() } }
+      await bluez.start(on: bus.address)
+      let provider = provider(bus)
+      let events = Events()
+      let session = try await pairing(provider, events, .keyboardOnly)
+      let prompt = try await events.next { event in
+        if case .pairingPrompt(Self.peer, .enterPasskey, let id) = event { id } else { nil }
+      }
+      session.send(.answerPairing(prompt, typed.map { .passkey($0) } ?? .reject))
+      let result = try await events.result(1)
+      switch typed {
+      case 123_456: #expect(result == .success(.done))
+      case nil:
+        #expect(result == .failure(.security(.pairingFailed(.passkeyEntryFailed))))
+      default: #expect(result == .failure(.security(.pairingFailed(.unspecifiedReason))))
+      }
+      await provider.close()
+    }
+
+    @Test func `A passkey that the user of the device types is displayed once`() async throws {
+      let bus = try PrivateBus()
+      let bluez = FakeBlueZ(question: .display(7))
+      defer { withExtendedLifetime(bluez) { bus.end() } }
+      await bluez.start(on: bus.address)
+      let provider = provider(bus)
+      let events = Events()
+      let session = try await pairing(provider, events, .displayOnly)
+      let prompts = Mutex(0)
+      let result = try await events.next { event in
+        if case .pairingPrompt(Self.peer, .displayPasskey(7), _) = event {
+          prompts.withLock { $0 += 1 }
+        }
+        if case .completed(_, let result) = event { return result } else { return nil }
+      }
+      #expect(result == .success(.done))
+      #expect(prompts.withLock(\.self) == 1)
+      session.close()
+      await provider.close()
+    }
+
+    @Test
+    func `A question that bluetoothd takes back ends with the pairing, and a late answer is none`()
+      async throws
+    {
+      let bus = try PrivateBus()
+      let bluez = FakeBlueZ(question: .enterAndCancel)
+      defer { withExtendedLifetime(bluez) { bus.end() } }
+      await bluez.start(on: bus.address)
+      let provider = provider(bus)
+      let events = Events()
+      let session = try await pairing(provider, events, .keyboardDisplay)
+      let prompt = try await events.next { event in
+        if case .pairingPrompt(Self.peer, .enterPasskey, let id) = event { id } else { nil }
+      }
+      let failure = SecurityFailure.peerFailed(.unspecifiedReason)
+      #expect(try await events.result(1) == .failure(.security(failure)))
+      _ = try await events.next { $0 == .pairingEnded(Self.peer, failure) ? true : nil }
+      session.send(.answerPairing(prompt, .passkey(1)))
+      session.send(.gatt(Self.peer, .read(0x0C), RequestToken(rawValue: 2)))
+      #expect(try await events.result(2) == .success(.value([7])))
+      await provider.close()
+    }
+
+    /// A session that is connected, and has requested a pairing with the token 1.
+    private func pairing(
+      _ provider: BlueZSessionProvider, _ events: Events, _ capability: SMPIOCapability
+    ) async throws -> any HostSession {
+      let session = events.open(provider)
+      session.send(.setPairingAgent(capability))
+      session.send(.connect(Self.peer, ConnectOptions()))
+      _ = try await events.next { $0 == .connected(Self.peer) ? true : nil }
+      session.send(.pair(Self.peer, RequestToken(rawValue: 1)))
+      return session
+    }
+
     @Test func `bluetoothd that ends is a radio that is gone, and the next one is found`()
       async throws
     {

@@ -49,11 +49,28 @@
     private let refusesServices: Bool
     /// Whether it takes monitors.
     private let takesMonitors: Bool
+    /// What `Pair` asks the agent.
+    private let question: Question
     /// The sender and the path of the registered monitor.
     private var monitor: (sender: String, path: String)?
 
-    init(refusesServices: Bool = false, takesMonitors: Bool = false) {
+    /// What a pairing asks an agent.
+    enum Question: Sendable {
+      case compare(UInt32)
+      /// The device displays this passkey.
+      case enter(UInt32)
+      /// The user of the device types this passkey.
+      case display(UInt32)
+      /// A passkey, which it takes back.
+      case enterAndCancel
+    }
+
+    init(
+      refusesServices: Bool = false, takesMonitors: Bool = false,
+      question: Question = .compare(123_456)
+    ) {
       self.refusesServices = refusesServices
+      self.question = question
       self.takesMonitors = takesMonitors
       (owned, own) = AsyncStream.makeStream()
     }
@@ -190,10 +207,37 @@
       guard let agent else {
         return agentAnswered(.failure(BusError("org.bluez.Error.AuthenticationFailed", "")))
       }
-      let call = BusCall(
-        agent.sender, agent.path, "org.bluez.Agent1", "RequestConfirmation",
-        [.path(Self.device), .uint32(123_456)])
-      send(call) { [weak self] in self?.agentAnswered($0) }
+      func ask(_ member: String, _ arguments: [BusValue] = []) -> BusCall {
+        let device: [BusValue] = member == "Cancel" ? [] : [.path(Self.device)]
+        return BusCall(
+          agent.sender, agent.path, "org.bluez.Agent1", member, device + arguments)
+      }
+      switch question {
+      case .compare(let number):
+        send(ask("RequestConfirmation", [.uint32(number)])) { [weak self] in
+          self?.agentAnswered($0)
+        }
+      case .enter(let passkey):
+        send(ask("RequestPasskey")) { [weak self] result in
+          let isRight = result.map { $0.first?.uint32 == passkey }
+          let failure = BusError("org.bluez.Error.AuthenticationFailed", "Authentication Failed")
+          self?.agentAnswered(isRight == .success(false) ? .failure(failure) : result, failure)
+        }
+      case .display(let passkey):
+        // Again for each digit that the user types.
+        for digits in 0...5 as ClosedRange<UInt16> {
+          send(ask("DisplayPasskey", [.uint32(passkey), .uint16(digits)])) { _ in }
+        }
+        send(ask("DisplayPasskey", [.uint32(passkey), .uint16(6)])) { [weak self] in
+          self?.agentAnswered($0)
+        }
+      case .enterAndCancel:
+        send(ask("RequestPasskey")) { _ in }
+        send(ask("Cancel")) { [weak self] _ in
+          let error = BusError("org.bluez.Error.AuthenticationCanceled", "Authentication Canceled")
+          self?.agentAnswered(.failure(error), error)
+        }
+      }
     }
 
     private func send(
@@ -280,11 +324,13 @@
       }
     }
 
-    private func agentAnswered(_ result: Result<[BusValue], BusError>) {
+    private func agentAnswered(
+      _ result: Result<[BusValue], BusError>,
+      _ failure: BusError = BusError("org.bluez.Error.AuthenticationRejected", "Rejected")
+    ) {
       guard let pairing else { return }
       self.pairing = nil
-      let rejection = BusError("org.bluez.Error.AuthenticationRejected", "Rejected")
-      bus?.answer(pairing, result.mapError { _ in rejection })
+      bus?.answer(pairing, result.map { _ in [] }.mapError { _ in failure })
     }
 
     private func connect() {

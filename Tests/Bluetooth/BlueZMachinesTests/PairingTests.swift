@@ -346,6 +346,89 @@ struct PairingTests {
     #expect(bench.calls.map(\.call.path) == [valuePath, secondValuePath])
   }
 
+  /// A read for which bluetoothd pairs, with a question.
+  private func asked(
+    _ member: String, _ arguments: [BusValue] = []
+  ) -> (bench: BlueZBench, call: IncomingCallID, id: PairingPromptID?) {
+    var bench = connected(agent: .keyboardDisplay)
+    bench.gatt(.read(0x0C), token: 1)
+    bench.gatt(.read(0x11), token: 2)
+    let call = bench.call(
+      BlueZMachine.agentPath, BusName.agent, member, [.path(devicePath)] + arguments)
+    guard case .pairingPrompt(.peer, _, let id)? = bench.takeEvents().last else {
+      return (bench, call, nil)
+    }
+    return (bench, call, id)
+  }
+
+  @Test func `A user has a minute for the passkey that a read needs, and the read goes on`() throws
+  {
+    var (bench, call, id) = asked("RequestPasskey")
+    bench.advance(by: .seconds(60))
+    #expect(bench.takeEvents() == [])
+    bench.request(.answerPairing(try #require(id), .passkey(123_456)))
+    #expect(bench.answers[call] == .success([.uint32(123_456)]))
+    bench.advance(by: .seconds(34))
+    bench.changeDevice(["Paired": .boolean(true)])
+    bench.reply(to: "ReadValue", [.bytes([5])])
+    let events = bench.takeEvents()
+    #expect(events.contains(.pairingEnded(.peer, nil)))
+    #expect(events.result(1) == .success(.value([5])))
+  }
+
+  @Test func `A read whose question has no answer ends, and so does the question`() throws {
+    var (bench, call, id) = asked("RequestPasskey")
+    bench.advance(by: BlueZLimits.userAnswerMax)
+    let failure = SecurityFailure.pairingFailed(.unspecifiedReason)
+    let events = bench.takeEvents()
+    #expect(events.contains(.pairingEnded(.peer, failure)))
+    #expect(events.result(1) == .failure(.attTimeout))
+    guard case .failure(let error)? = bench.answers[call] else {
+      Issue.record("the call stays without an answer")
+      return
+    }
+    bench.request(.answerPairing(try #require(id), .passkey(1)))
+    #expect(bench.answers[call] == .failure(error))
+    #expect(bench.calls.last?.call.path == secondValuePath)
+  }
+
+  @Test func `A question that bluetoothd takes back ends the read, and the next one goes on`() {
+    for member in ["RequestPasskey", "RequestConfirmation", "RequestAuthorization"] {
+      let isNumber = member == "RequestConfirmation"
+      var (bench, call, _) = asked(member, isNumber ? [.uint32(1)] : [])
+      bench.call(BlueZMachine.agentPath, BusName.agent, "Cancel")
+      let failure = SecurityFailure.peerFailed(.unspecifiedReason)
+      #expect(
+        bench.takeEvents() == [
+          .completed(Self.one, .failure(.security(failure))), .pairingEnded(.peer, failure),
+        ])
+      guard case .failure? = bench.answers[call] else {
+        Issue.record("the call stays without an answer")
+        continue
+      }
+      #expect(bench.calls.last?.call.path == secondValuePath)
+      #expect(bench.machine.pairings.isEmpty)
+    }
+  }
+
+  @Test
+  func `A displayed passkey stays while the peer's user types, and is no question to take back`() {
+    var (bench, _, id) = asked("DisplayPasskey", [.uint32(7), .uint16(0)])
+    #expect(id != nil)
+    for entered in 1...6 as ClosedRange<UInt16> {
+      bench.advance(by: .seconds(20))
+      bench.call(
+        BlueZMachine.agentPath, BusName.agent, "DisplayPasskey",
+        [.path(devicePath), .uint32(7), .uint16(entered)])
+    }
+    // For another device.
+    bench.call(BlueZMachine.agentPath, BusName.agent, "Cancel")
+    #expect(bench.takeEvents() == [])
+    bench.changeDevice(["Paired": .boolean(true)])
+    bench.reply(to: "ReadValue", [.bytes([5])])
+    #expect(bench.takeEvents().result(1) == .success(.value([5])))
+  }
+
   @Test func `A link that ends during such a pairing is its end`() {
     var bench = connected(agent: .displayYesNo)
     bench.gatt(.read(0x0C), token: 1)
