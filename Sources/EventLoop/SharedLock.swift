@@ -6,7 +6,8 @@ internal import Synchronization
 /// A class with such a lock is `@unchecked Sendable`, and documents the guarded state. The lock
 /// isn't recursive.
 public final class SharedLock: Sendable {
-  // Public, though no product has this module: `package` functions aren't inlined in other modules.
+  // Public, though no product has this module. Functions of a `package` type are inlined in other modules only
+  // where the type is `@usableFromInline` (docs/decisions/0303).
 
   private let mutex = Mutex<Void>(())
   /// Changes with the lock held: the thread sanitizer knows atomics, but not the futex of `Mutex`.
