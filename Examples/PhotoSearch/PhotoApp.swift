@@ -18,6 +18,8 @@ final class PhotoApp: ViewModel {
   let summary: Property<String>
   let photos: Property<[Photo]>
   private let facts: VisibleFacts
+  /// Whether a page shows the app.
+  private let isOpen = MutableProperty(true)
   /// The photographs with the facts of those that were visible.
   var rows: Property<[PhotoRow]> { facts.rows }
   let hasMore: Property<Bool>
@@ -88,7 +90,8 @@ final class PhotoApp: ViewModel {
         }
       }
     }
-    facts = VisibleFacts(of: photos, isShown: showsResults, in: service, scheduler: scheduler)
+    facts = VisibleFacts(
+      of: photos, isShown: showsResults.and(isOpen), in: service, scheduler: scheduler)
     let (photos, more, hasMore, front) = (photos, more, hasMore, facts.front)
     reach = Action { id in
       SignalProducer { observer, _ in
@@ -110,6 +113,11 @@ final class PhotoApp: ViewModel {
     photoPicture = photo.map { $0?.picture }
     search = PhotoSearch(photos: service, recent: recent, pages: stack, scheduler: scheduler)
   }
+
+  func appeared() { isOpen.value = true }
+
+  /// Facts are loaded for a page that shows them only.
+  func disappeared() { isOpen.value = false }
 }
 
 /// The screens on top of the search.

@@ -49,16 +49,18 @@ private struct ResultsState: Sendable {
 
   /// Adds a page, without known photographs: pages shift when photographs are added.
   mutating func add(_ page: PhotoPage) {
+    let count = photos.count
     for photo in page.photos where photos.count < PhotoResults.photoCountMax {
       if ids.insert(photo.id).inserted { photos.append(photo) }
     }
     total = max(page.total, photos.count)
-    next = photos.count < PhotoResults.photoCountMax && !page.photos.isEmpty ? page.next : nil
+    // A service can't lead in circles.
+    let isEnd = photos.count == count || photos.count == PhotoResults.photoCountMax
+    next = isEnd ? nil : page.next
   }
 
   var summary: String {
-    photos.count == total
-      ? total == 1 ? "One photograph" : "\(total) photographs"
-      : "\(photos.count) of \(total) photographs"
+    if photos.count == total { return total == 1 ? "One photograph" : "\(total) photographs" }
+    return (next == nil ? "The first " : "") + "\(photos.count) of \(total) photographs"
   }
 }

@@ -44,6 +44,10 @@ enum PhotosError: Error, Equatable {
   case unreachable
   /// The service refused the request, with its reason.
   case refused(String)
+  /// There were too many requests.
+  case busy
+  /// The service does not have this photograph, or not for everybody.
+  case missing
   /// The answer is not one.
   case malformed
 
@@ -52,7 +56,21 @@ enum PhotosError: Error, Equatable {
     case .noAnswer: "There is no answer. Try again in a moment."
     case .unreachable: "The service can't be reached."
     case .refused(let reason): "The service refused: \(reason)"
+    case .busy: "The service has had too many requests. Try again in a moment."
+    case .missing: "The photograph is gone, or can't be read."
     case .malformed: "The service sent something that is no answer."
+    }
+  }
+
+  /// The same in a few words, where the program itself tries again.
+  var note: String {
+    switch self {
+    case .noAnswer: "no answer yet"
+    case .unreachable: "the service can't be reached"
+    case .refused(let reason): "refused: \(reason)"
+    case .busy: "the service has had too many requests"
+    case .missing: "gone, or unreadable"
+    case .malformed: "no usable answer"
     }
   }
 }

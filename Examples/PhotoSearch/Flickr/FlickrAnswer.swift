@@ -36,16 +36,27 @@ struct FlickrAnswer: Equatable, Sendable {
 
   /// The number in an answer of `flickr.photos.getFavorites`.
   static func favoriteCount(_ bytes: [UInt8]) throws(PhotosError) -> Int {
-    guard let total = try accepted(bytes)["photo"]?["total"]?.number else { throw .malformed }
+    guard let total = try ofPhoto(bytes)["photo"]?["total"]?.number else { throw .malformed }
     return total
   }
 
   /// The number of comments in an answer of `flickr.photos.getInfo`.
   static func commentCount(_ bytes: [UInt8]) throws(PhotosError) -> Int {
-    guard let count = try accepted(bytes)["photo"]?["comments"]?["_content"]?.number else {
+    guard let count = try ofPhoto(bytes)["photo"]?["comments"]?["_content"]?.number else {
       throw .malformed
     }
     return count
+  }
+
+  /// An answer about one photograph, if Flickr has it and shows it to everybody.
+  private static func ofPhoto(_ bytes: [UInt8]) throws(PhotosError) -> JSON {
+    // The documented codes “Photo not found” and “Permission denied” of both methods.
+    if let answer = try? JSON(parsing: bytes), answer["stat"]?.text == "fail",
+      let code = answer["code"]?.number, code == 1 || code == 2
+    {
+      throw .missing
+    }
+    return try accepted(bytes)
   }
 
   /// An answer that is no refusal.

@@ -90,10 +90,12 @@ struct FlickrPhotos: Photos {
       case .tooLarge: throw .malformed
       }
     }
-    guard answer.status == 200 else {
-      throw answer.status >= 500 ? .unreachable : .refused("HTTP status \(answer.status)")
+    switch answer.status {
+    case 200: return answer.body
+    case 429: throw .busy
+    case 500...: throw .unreachable
+    default: throw .refused("HTTP status \(answer.status)")
     }
-    return answer.body
   }
 
   private func address(of method: String, _ parameters: [String: String]) -> URL {

@@ -44,7 +44,7 @@ struct FolderPhotos: Photos {
           observer.send(value: try Self.facts(of: photo, in: folder))
           observer.sendCompleted()
         } catch {
-          observer.send(error: .unreachable)
+          observer.send(error: .missing)
         }
       }
     }

@@ -131,7 +131,7 @@ struct FlickrTests {
       (.whole(StubFlickr.invalidKey), .refused("Invalid API Key (Key has invalid format)")),
       (.whole([]), .malformed), (.whole(Array("<html></html>".utf8)), .malformed),
       (.whole(status: 500, []), .unreachable),
-      (.whole(status: 429, []), .refused("HTTP status 429")),
+      (.whole(status: 429, []), .busy), (.whole(status: 403, []), .refused("HTTP status 403")),
       (.cutOff(Array(#"{"photos":{"page":1"#.utf8)), .unreachable), (.closed, .unreachable),
       (.endless, .malformed),
       (.elsewhere("http://127.0.0.1:1/"), .refused("HTTP status 302")),
@@ -183,6 +183,11 @@ struct FlickrTests {
     #expect(
       try await facts(String(decoding: StubFlickr.invalidKey, as: UTF8.self), one)
         == .failure(.refused("Invalid API Key (Key has invalid format)")))
+    for code in ["1", "2", "\"1\""] {
+      let refusal = #"{"stat":"fail","code":\#(code),"message":"Photo not found"}"#
+      #expect(try await facts(refusal, one) == .failure(.missing))
+      #expect(try await facts(many, refusal) == .failure(.missing))
+    }
   }
 
   @Test("a search is cancelled when no page waits for it any more")

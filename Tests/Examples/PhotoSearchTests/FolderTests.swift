@@ -63,7 +63,7 @@ struct FolderTests {
     let thousands = Int((Double(large.count) / 1_000).rounded())
     #expect(await result(photos.facts(of: found[1])) == .success("40 × 30, \(thousands) kB"))
     try FileManager.default.removeItem(atPath: files.path + "/a/Ü 1%.png")
-    #expect(await result(photos.facts(of: photo)) == .failure(.unreachable))
+    #expect(await result(photos.facts(of: photo)) == .failure(.missing))
   }
 
   @Test("a folder opens no file outside of it, whatever the name")

@@ -1,6 +1,7 @@
 #if BindingServer
   import Foundation
   import PageProgram
+  import Synchronization
   import Testing
   import WebDriver
 
@@ -212,6 +213,39 @@
       #expect(broken.status == 502)
       #expect(try await program.request("GET", "/flickr/..%2f/51_a_z.jpg").status == 404)
       #expect(try await program.request("GET", "/flickr/65535/51_a_q.jpg").status == 404)
+    }
+
+    @Test
+    func
+      `The page shows why photographs of Flickr have no counts, and gets them when Flickr is back`()
+      async throws
+    {
+      let isBack = Atomic(false)
+      let server = try StubFlickr { target in
+        if target.contains("flickr.photos.search") {
+          return .whole(StubFlickr.found(0..<3, page: 1, pages: 1, total: 3))
+        }
+        guard target.contains("method=") else {
+          return .whole(TestPicture.png(width: 40, height: 40))
+        }
+        guard isBack.load(ordering: .relaxed) else { return .whole(status: 429, []) }
+        return .whole(target.contains("getInfo") ? StubFlickr.comments : StubFlickr.favorites)
+      }
+      defer { server.stop() }
+      let program = try PageProgram(
+        "photo-search",
+        ["--flickr", "--api", server.address + "services/rest/", "--pictures", server.address],
+        environment: ["FLICKR_API_KEY": "secret-key"])
+      defer { #expect(program.stop() == 0) }
+      try await withBrowser { browser in
+        try await browser.navigate(to: program.address)
+        try await browser.wait(until: "document.documentElement.dataset.live == 'on'")
+        try await Self.search("tern", browser)
+        try await browser.wait(
+          until: "\(Self.subtitle) == 'Ada Weir · the service has had too many requests'")
+        isBack.store(true, ordering: .relaxed)
+        try await browser.wait(until: "\(Self.subtitle) == 'Ada Weir · 12 favourites, 1 comment'")
+      }
     }
 
     @Test(

@@ -160,7 +160,11 @@ struct PhotoResultsTests {
     many.more.apply().start()
     try service.last().answer.send(value: ScriptedPhotos.page(1_990..<2_100, of: 90_000, next: 3))
     #expect(many.photos.value.count == 2_000 && !many.hasMore.value)
-    #expect(many.summary.value == "2000 of 90000 photographs")
+    #expect(many.summary.value == "The first 2000 of 90000 photographs")
+    let same = try results(ScriptedPhotos.page(0..<3, of: 500, next: 2))
+    same.more.apply().start()
+    try service.last().answer.send(value: ScriptedPhotos.page(0..<3, of: 500, next: 3))
+    #expect(!same.hasMore.value && same.summary.value == "The first 3 of 500 photographs")
   }
 }
 
@@ -256,12 +260,16 @@ struct PhotoAppTests {
     #expect(service.factRequests.map(\.id).last == "22")
     #expect(app.rows.value[20].caption == "Ada · 7 favourites")
     #expect(app.rows.value[19].caption == "Ada" && app.rows.value[19].facts == nil)
-    // One that fails makes room, too.
-    service.factRequests[1].answer.send(error: .unreachable)
+    // One that the service doesn't have makes room, too.
+    service.factRequests[1].answer.send(error: .missing)
     #expect(service.loading.count == VisibleFacts.loadCountMax)
+    // Those of covers that stay visible go on, and the others end at once.
+    app.reach.apply("29").start()
+    #expect(service.loading == ["21", "22"])
     app.reach.apply("90").start()
+    #expect(service.loading.isEmpty)
     scheduler.advance(by: VisibleFacts.restTime)
-    #expect(service.loading == ["90", "89", "91", "88"], "the others aren't visible any more")
+    #expect(service.loading == ["90", "89", "91", "88"])
     while let next = service.factRequests.first(where: { service.loading.contains($0.id) }) {
       next.answer.send(value: "")
     }
