@@ -176,6 +176,30 @@ struct SourceTests {
     }
   }
 
+  @Test
+  func `Pictures that never come hold up no other request of the page`() async throws {
+    try await FlowPage.with("&cards&n=50") { page in
+      try await page.browser.run(
+        """
+        albums.image = (index) => `/pictures/600000/${albums.ids[index]}`
+        flow.apply([['reset']])
+        """)
+      try await page.browser.wait(until: "__cf.visible.length > 8")
+      // As many as a page with a stream has beside it, of the browser's six connections to a server.
+      let sizes: [Int] = try await page.browser.script(
+        """
+        const get = async (n) => (await (await fetch(`/pictures/0/${n}`)).text()).length
+        return Promise.all([get(1), get(2), get(3)])
+        """)
+      #expect(sizes.allSatisfy { $0 > 0 })
+      // Pictures of items that are gone make room for those of others.
+      try await page.browser.run(
+        "albums.image = (index) => `/pictures/0/${albums.ids[index]}`; flow.apply([['reset']])")
+      try await page.browser.wait(
+        until: "__cf.visible.every(({ element }) => element.matches('.cf-pictured'))")
+    }
+  }
+
   @Test("without a picture, or with one that is broken, the cover itself is seen")
   func defaultCover() async throws {
     try await FlowPage.with("&cards&n=9") { page in

@@ -1,5 +1,9 @@
 // The pictures of a cover flow. Which are kept, and for whom one is that arrives, the engine says.
 
+// A browser has six connections to a server by HTTP/1.1. Pictures that don't come must leave some of them to the
+// page: to the stream of its view model, to that of another tab, and to what the user does.
+const loadCountMax = 3
+
 /** Pictures that are loaded or on their way, in as many places as the engine's cache has. */
 export class Images {
   #engine
@@ -9,6 +13,9 @@ export class Images {
   /** The ids of keys. */
   #ids = new Map()
   #nextID = 1
+  /** The entries that are being loaded, and those that wait for one of these to end. */
+  #loading = new Set()
+  #waiting = new Set()
 
   /** @param arrived called with the id and the picture of what may be shown */
   constructor(engine, arrived) {
@@ -48,20 +55,37 @@ export class Images {
       return null
     }
     this.#drop(ticket.place)
-    const picture = new Image()
-    const entry = { id, key, url, picture, isLoaded: false, isFailed: false }
+    const entry = { id, key, url, ticket, picture: new Image(), isLoaded: false, isFailed: false }
     this.#places[ticket.place] = entry
-    picture.src = url
-    const finish = (isLoaded) => {
-      // The engine knows whether it still belongs to somebody.
-      if (this.#engine.finishImage(ticket, isLoaded) === 0) return
-      entry.isFailed = !isLoaded
-      entry.isLoaded = isLoaded
-      if (!isLoaded) return
-      this.#arrived(id, picture)
-    }
-    picture.decode().then(() => finish(true), () => finish(false))
+    this.#waiting.add(entry)
+    this.#loadNext()
     return null
+  }
+
+  #loadNext() {
+    for (const entry of this.#waiting) {
+      if (this.#loading.size >= loadCountMax) return
+      this.#waiting.delete(entry)
+      this.#loading.add(entry)
+      entry.picture.src = entry.url
+      entry.picture.decode().then(() => this.#finish(entry, true), () => this.#finish(entry, false))
+    }
+  }
+
+  #finish(entry, isLoaded) {
+    this.#leave(entry)
+    // The engine knows whether it still belongs to somebody.
+    if (this.#engine.finishImage(entry.ticket, isLoaded) === 0) return
+    entry.isFailed = !isLoaded
+    entry.isLoaded = isLoaded
+    if (isLoaded) this.#arrived(entry.id, entry.picture)
+  }
+
+  /** Another one may be loaded in an entry's place. */
+  #leave(entry) {
+    this.#waiting.delete(entry)
+    // Later, because all may be dropped together.
+    if (this.#loading.delete(entry)) queueMicrotask(() => this.#loadNext())
   }
 
   /** Forgets a key's picture, because it changed or its item is gone. */
@@ -79,6 +103,7 @@ export class Images {
   }
 
   destroy() {
+    this.#waiting.clear()
     this.#places.forEach((_, place) => this.#drop(place))
   }
 
@@ -89,6 +114,7 @@ export class Images {
     if (!entry) return
     // Ends what is still loading.
     if (!entry.isLoaded) entry.picture.src = ''
+    this.#leave(entry)
     if (this.#ids.get(entry.key) === entry.id) this.#ids.delete(entry.key)
     this.#places[place] = null
   }
