@@ -9,10 +9,22 @@ package struct PageCheck {
     package var reason: String
   }
 
+  /// A template that is read: pages show a copy of its first element for each row.
+  private struct Template {
+    /// The index of its list; nil for one of no list.
+    var list: Int?
+    /// The attribute that names the list.
+    var attribute: PageElement.Attribute?
+    /// The number of its elements that are in no other one.
+    var elementCount = 0
+    /// The elements without an end tag so far, from the outermost one.
+    var open: [String] = []
+  }
+
   private let schema: BindingSchema
   private let modelName: String
-  /// The lists of the templates around; nil for one of no list.
-  private var templates: [Int?] = []
+  /// The templates around, from the outermost one.
+  private var templates: [Template] = []
   private var findings: [Finding] = []
 
   private init(schema: BindingSchema, modelName: String) {
@@ -28,17 +40,62 @@ package struct PageCheck {
     for tag in PageScanner.tags(of: page) {
       switch tag {
       case .start(let element):
+        check.enter(element)
         if element.name == "template" {
-          let list = element["data-each"] ?? element["data-row"]
-          check.templates.append(list.flatMap { check.list($0) })
+          let attribute = element["data-each"] ?? element["data-row"]
+          check.templates.append(
+            Template(list: attribute.flatMap { check.list($0) }, attribute: attribute))
         } else {
           check.look(at: element)
         }
-      case .end("template"): _ = check.templates.popLast()
-      case .end: break
+      case .end("template"): check.endTemplate()
+      case .end(let name): check.leave(name)
       }
     }
+    while !check.templates.isEmpty { check.endTemplate() }
     return check.findings
+  }
+
+  // MARK: Templates
+
+  /// Elements that have no content, and no end tag.
+  private static let voidElements: Set = [
+    "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track",
+    "wbr",
+  ]
+
+  /// Counts the elements of a template. One whose end tag is left out seems to contain those after it, so that a
+  /// page that browsers understand isn't refused.
+  private mutating func enter(_ element: PageElement) {
+    guard let last = templates.indices.last else { return }
+    if templates[last].open.isEmpty {
+      templates[last].elementCount += 1
+      if templates[last].list != nil, templates[last].elementCount == 2,
+        let attribute = templates[last].attribute
+      {
+        report(
+          attribute, "a row is one element, and <\(element.name)> would be a second one",
+          line: element.line)
+      }
+    }
+    // A template is an entry of its own.
+    if element.name != "template", !Self.voidElements.contains(element.name) {
+      templates[last].open.append(element.name)
+    }
+  }
+
+  private mutating func leave(_ name: String) {
+    guard let last = templates.indices.last,
+      let start = templates[last].open.lastIndex(of: name)
+    else { return }
+    templates[last].open.removeSubrange(start...)
+  }
+
+  private mutating func endTemplate() {
+    guard let template = templates.popLast(), template.list != nil, template.elementCount == 0,
+      let attribute = template.attribute
+    else { return }
+    report(attribute, "a row is one element, and the template has none")
   }
 
   // MARK: Elements
@@ -82,10 +139,10 @@ package struct PageCheck {
 
   private mutating func list(_ attribute: PageElement.Attribute) -> Int? {
     // In the template of a list, it is one of the row's lists.
-    guard let outer = templates.last else {
+    guard let template = templates.last else {
       return list(attribute, among: schema.lists.map(\.name))
     }
-    guard let outer else { return nil }
+    guard let outer = template.list else { return nil }
     let names = schema.listNames(inRowsOf: outer)
     guard !names.isEmpty else {
       report(attribute, "a row has no lists of its own")
@@ -116,7 +173,7 @@ package struct PageCheck {
     guard element.name == "input", element["type"]?.value.lowercased() == "file" else {
       return report(attribute, "files are chosen by an input of the type file")
     }
-    let ofRows = templates.compactMap { $0 }.flatMap { schema.uploadNames(inRowsOf: $0) }
+    let ofRows = templates.compactMap(\.list).flatMap { schema.uploadNames(inRowsOf: $0) }
     let names = ofRows + schema.uploads
     guard !names.contains(attribute.value) else { return }
     unknown(attribute, attribute.value, "upload", names)
@@ -168,7 +225,7 @@ package struct PageCheck {
 
   /// Where names are looked for: the row, the rows around it, then the page.
   private var scopes: [BindingScope] {
-    let rows = templates.reversed().compactMap { $0 }.map { schema.lists[$0].row }
+    let rows = templates.reversed().compactMap(\.list).map { schema.lists[$0].row }
     return rows + [schema.page]
   }
 
@@ -195,10 +252,12 @@ package struct PageCheck {
     report(attribute, "\(modelName) declares no \(kind) “\(name.prefix(64))”; \(hint)")
   }
 
-  private mutating func report(_ attribute: PageElement.Attribute, _ reason: String) {
+  private mutating func report(
+    _ attribute: PageElement.Attribute, _ reason: String, line: Int? = nil
+  ) {
     findings.append(
       Finding(
-        line: attribute.line,
+        line: line ?? attribute.line,
         reason: "\(attribute.name)=\"\(attribute.value.prefix(64))\": \(reason)"))
   }
 }

@@ -130,7 +130,7 @@ struct PageCheckTests {
         "1: data-each=\"devices\": a row has no lists of its own"
       ),
       (
-        "<template data-each='devices'></template><p data-text='name'>",
+        "<template data-each='devices'><li></template><p data-text='name'>",
         "1: data-text=\"name\": SignIn declares no value “name”; it declares email, isValid, "
           + "signIn.enabled, signIn.error, signIn.executing"
       ),
@@ -142,6 +142,34 @@ struct PageCheckTests {
     ])
   func mistakes(page: String, finding: String) {
     #expect(Self.findings(page) == [finding])
+  }
+
+  @Test(
+    arguments: [
+      "", " only text ", "<!-- <li></li> -->", "</li>",
+    ])
+  func `The check reports a template of rows without an element`(content: String) {
+    for kind in ["each", "row"] {
+      let reason = "data-\(kind)=\"devices\": a row is one element, and the template has none"
+      #expect(
+        Self.findings("\n<template data-\(kind)=devices>\(content)</template>") == ["2: \(reason)"])
+      #expect(Self.findings("\n<template data-\(kind)=devices>\(content)") == ["2: \(reason)"])
+    }
+  }
+
+  @Test(
+    arguments: [
+      "<dt></dt>\n<dd></dd><dd></dd>", "<input>\n<dd></dd>", "<p><b>x</p>\n<dd>",
+      "<svg><path/><path/></svg>\n<dd/>", "<template></template>\n<dd></dd>",
+      "<!-- <p> --><p>a<br>b<template data-each=devices><i></i></template></p>\n<dd></dd>",
+    ])
+  func `The check reports a second element of a template of rows`(content: String) {
+    let reason = "data-each=\"devices\": a row is one element, and <dd> would be a second one"
+    let page = "<template data-each=devices>\(content)</template>"
+    #expect(Self.findings(page).filter { !$0.contains("lists of its own") } == ["2: \(reason)"])
+    #expect(
+      Self.findings("<template>\(content.replacing("data-each=devices", with: ""))</template>")
+        == [])
   }
 
   @Test("the check reads tags as browsers do, whatever the quotes, blanks and cases")

@@ -152,20 +152,20 @@ struct NestedListTests {
       <template data-each="streets"><ul>
         <template data-each="houses"><li><input type="file" data-upload="plans">
           <template data-each="plans"><i data-text="name"></i></template>
-          <template data-each="inside.rooms">
+          <template data-each="inside.rooms"><p>
             <template data-each="lamps"><input type="checkbox" data-bind="isOn"></template>
             <input type="file" data-upload="plans">
-          </template>
+          </p></template>
         </li></template>
       </ul></template>
       <template data-each="streets.houses"><input type="file" data-upload="plans"></template>
       """
     #expect(Town.problems(inPage: page, named: "p") == [])
     let wrong = """
-      <template data-each="streets">
+      <template data-each="streets"><ul>
         <template data-each="houses.inside.rooms"></template>
         <input type="file" data-upload="houses.plans">
-      </template>
+      </ul></template>
       """
     let problems = Town.problems(inPage: wrong, named: "p")
     #expect(problems.map(\.line) == [2, 3])
@@ -197,18 +197,19 @@ struct NestedListTests {
   func `A page names the lists of a row in the template of the row, and nowhere else`() {
     let page = """
       <template data-each="rooms"><li data-text="name">
-        <template data-each="lamps"><input type="checkbox" data-bind="isOn" data-class="x:name">
-          <button data-on="click:turn">Turn</button></template>
+        <template data-each="lamps"><p>
+          <input type="checkbox" data-bind="isOn" data-class="x:name">
+          <button data-on="click:turn">Turn</button></p></template>
         <template data-each="notes"><p data-text="text"></p></template>
       </li></template>
       """
     #expect(House.problems(inPage: page, named: "p") == [])
     let wrong = """
       <template data-each="lamps"></template>
-      <template data-each="rooms">
+      <template data-each="rooms"><ul>
         <template data-each="lamp"></template>
         <template data-each="lamps"><template data-each="notes"></template></template>
-      </template>
+      </ul></template>
       """
     let problems = House.problems(inPage: wrong, named: "p")
     #expect(problems.map(\.line) == [1, 3, 4])
