@@ -52,17 +52,24 @@ package struct AmbitPage: RadioCommand {
                   .open(server.makeOwnAddress(), orAsk: address)
               }
             } catch let error as PageServerError {
-              let advice =
-                error.code == .cannotListen
-                ? "; --port names another one, and --invite invites a browser to a page that runs"
-                : ""
-              throw CommandFailure(.failure, error.description + advice)
+              throw CommandFailure(.failure, error.description + Self.advice(for: error))
             }
           }
           // The first to end ends the other.
           defer { group.cancelAll() }
           try await group.next()
         }
+      }
+    }
+
+    /// What the user can do about an error of the server; empty if that isn't known.
+    private static func advice(for error: PageServerError) -> String {
+      guard error.code == .cannotListen else { return "" }
+      return switch error.systemError {
+      case EADDRNOTAVAIL: "; --listen takes an address of this machine, such as 0.0.0.0 for all"
+      case EADDRINUSE:
+        "; --port names another one, and --invite invites a browser to a page that runs"
+      default: "; --port names another one"
       }
     }
 

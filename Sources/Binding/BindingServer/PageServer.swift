@@ -279,20 +279,24 @@
         try await server.run()
       } catch {
         guard port.withLock({ $0 }) == nil, !(error is CancellationError) else { throw error }
-        let reason =
+        let (number, reason): (Int32?, String) =
           switch error {
-          case let error as IOError: String(cString: strerror(error.errnoCode))
-          case is SocketAddressError.UnknownHost: "there is no such address"
-          default: "\(error)"
+          case let error as IOError where error.errnoCode == EADDRNOTAVAIL:
+            (EADDRNOTAVAIL, "this machine doesn't have this address")
+          case let error as IOError: (error.errnoCode, String(cString: strerror(error.errnoCode)))
+          case is SocketAddressError.UnknownHost: (EADDRNOTAVAIL, "there is no such address")
+          default: (nil, "\(error)")
           }
-        throw cannotListen(reason)
+        throw cannotListen(reason, number)
       }
     }
 
-    private func cannotListen(_ reason: String) -> PageServerError {
-      PageServerError(
+    private func cannotListen(_ reason: String, _ number: Int32? = nil) -> PageServerError {
+      var error = PageServerError(
         .cannotListen,
         "port \(configuration.port) of \(configuration.host) can't be listened on: \(reason)")
+      error.systemError = number
+      return error
     }
 
     /// Ends what other processes have ended, until the task is cancelled.
@@ -388,12 +392,15 @@
       /// The address of a proxy, or the public address, is invalid.
       public static let badAddress = Code(wrapped: .badAddress)
       /// The server can't listen on the address or the port, usually because another program uses
-      /// it.
+      /// the port, or because the address isn't this machine's.
       public static let cannotListen = Code(wrapped: .cannotListen)
     }
 
     /// The kind of error.
     public var code: Code
+    /// Why the server can't listen, by the number of the system's error; nil for other errors. It is
+    /// `EADDRNOTAVAIL` for an address that isn't this machine's, also for an unknown name.
+    package var systemError: Int32?
     /// The problems, each with its page and line.
     public var problems: [PageProblem]
     /// The problems as text, one line for each.

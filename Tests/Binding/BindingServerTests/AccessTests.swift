@@ -353,11 +353,24 @@
           try await RunningServer.start(
             site: Desk.site, pages: { [Page("index.html") { Desk() }] }, port: server.port)
         }
-        #expect(error?.code == .cannotListen)
+        #expect(error?.code == .cannotListen && error?.systemError == EADDRINUSE)
         #expect(error?.description.contains("port \(server.port) of 127.0.0.1") == true)
         let http = RawHTTP(port: server.port)
         #expect(try await http.send("GET", "/").status == 200)
       }
+    }
+
+    @Test(arguments: ["203.0.113.9", "nowhere.invalid"])
+    func `An address that isn't this machine's is an error with that reason`(host: String) async {
+      let error = await #expect(throws: PageServerError.self) {
+        var configuration = PageServer.Configuration()
+        (configuration.host, configuration.port) = (host, 0)
+        let server = try await PageServer(
+          site: Desk.site, pages: [Page("index.html") { Desk() }], configuration: configuration)
+        try await server.run { _ in }
+      }
+      #expect(error?.code == .cannotListen && error?.systemError == EADDRNOTAVAIL)
+      #expect(error?.description.hasSuffix("this address") == (host != "nowhere.invalid"))
     }
 
     @Test("a number that is no port is an error, and no other port is taken")
