@@ -83,7 +83,16 @@ extension AppHubMachine {
     if case .serverRequest(let request) = event, request.needsResponse {
       requests[life.nextEvent] = AppHubRequest(session: number, id: request.id)
     }
+    let id = life.nextEvent
     report(.arrived(session.app, appEvent), now: now)
+    switch kind {
+    case .callback, .connected, .disconnected:
+      // Nothing may launch the app for it. What the session holds is for the process that the person starts.
+      guard session.process == nil, !life.isWaiting(id, of: session.app) else { return }
+      hub.note(event, of: session.hostKey)
+      touched.insert(number)
+    default: break
+    }
   }
 
   private mutating func holdBack(_ event: HostEvent, _ number: UInt64) {

@@ -12,7 +12,7 @@ import HubWire
 /// heard, and the events that wait follow them.
 package struct AppHubMachine: Sendable {
   package internal(set) var life: AppMachine
-  private(set) var hub: HubMachine
+  var hub: HubMachine
   var processes: [AppProcessID: AppHubProcess] = [:]
   /// By their own numbers, which events for apps carry.
   var sessions: [UInt64: AppRadioSession] = [:]

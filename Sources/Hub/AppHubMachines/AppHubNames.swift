@@ -53,6 +53,14 @@ extension HostEvent {
     }
   }
 
+  /// Whether a link was opened or closed, or has changed.
+  var isOfLink: Bool {
+    switch self {
+    case .linkOpened, .linkUpdated, .linkClosed: true
+    default: false
+    }
+  }
+
   /// What it is for an app; nil for one that has no callback of its own, or not while an app doesn't run.
   func kind(hasProcess: Bool) -> AppEvent.Kind? {
     switch self {

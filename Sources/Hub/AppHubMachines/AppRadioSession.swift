@@ -110,11 +110,21 @@ struct AppRadioSession: Sendable {
         }
         return 0
       }
+    case .linkClosed(let peer, _):
+      // The process never hears of a link that it doesn't know.
+      if let index = heldBack.lastIndex(where: { $0.event.openLink == peer }),
+        case .linkOpened = heldBack[index].event
+      {
+        heldBack.remove(at: index)
+        return 0
+      }
+      heldBack.removeAll { $0.event.openLink == peer }
     default: break
     }
     heldBack.append(HeldBack(sequence: sequence, event: event))
     guard heldBack.count > Self.heldBackCountMax else { return 0 }
-    heldBack.removeFirst()
+    // The end of a link must not be lost: the next process would take its subscriptions for present ones.
+    heldBack.remove(at: heldBack.firstIndex { !$0.event.isOfLink } ?? 0)
     return 1
   }
 

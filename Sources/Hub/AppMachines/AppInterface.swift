@@ -180,6 +180,11 @@ extension AppMachine {
   /// How many events wait for an app.
   package func waitingCount(of id: AppID) -> Int { apps[id]?.queue.count ?? 0 }
 
+  /// Whether an event waits for an app.
+  package func isWaiting(_ event: AppEventID, of id: AppID) -> Bool {
+    apps[id]?.queue.entries.contains { $0.id == event } ?? false
+  }
+
   /// Whether an app has the background mode that events for a receiver need.
   package func hasMode(for receiver: AppReceiver, of id: AppID) -> Bool {
     guard let app = apps[id], let mode = AppEvent(.callback, for: receiver).mode else {

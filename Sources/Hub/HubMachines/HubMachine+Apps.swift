@@ -30,6 +30,17 @@ extension HubMachine {
   /// Whether a session is kept for the next process of its program.
   package func isKept(_ hostKey: HubSessionKey) -> Bool { keptIdentities[hostKey] != nil }
 
+  /// Notes an event of a kept session that no process is given, in what the next one gets.
+  package mutating func note(_ event: HostEvent, of hostKey: HubSessionKey) {
+    guard let identity = keptIdentities[hostKey], let before = keptSessions[identity]?.load else {
+      return
+    }
+    _ = keptSessions[identity]?.state.receivedUntold(event)
+    keptSessions[identity]?.state.told(event)
+    guard let after = keptSessions[identity]?.load, after != before else { return }
+    users[identity.userID, default: UserLoad()] += after - before
+  }
+
   /// Sends a request of a session that its program has not made.
   mutating func request(
     _ request: HostRequest, of hostKey: HubSessionKey, into actions: inout [Action]
