@@ -1,4 +1,5 @@
 #if Messaging
+  internal import EventLoop
   internal import Essentials
   internal import NIOCore
   internal import NIOPosix
@@ -26,6 +27,16 @@
 
     var isEmpty: Bool { changes.isEmpty && accepted.isEmpty && later.isEmpty }
 
+    /// The changes of a transaction that may wait for others.
+    private static let waitingCountMax = 64
+
+    /// Whether the server and the app wait for nothing of this. What it changes is told again when the process ends before
+    /// it is on disk: the server repeats its acknowledgements and its stanzas.
+    var mayWait: Bool {
+      accepted.isEmpty && changes.count <= Self.waitingCountMax
+        && changes.allSatisfy(\.mayWait) && later.allSatisfy(\.mayWait)
+    }
+
     /// Whether bytes for the server, or a change of the connection, wait for the transaction.
     var hasStreamActions: Bool {
       later.contains { if case .stream = $0 { true } else { false } }
@@ -34,6 +45,29 @@
     /// The requests that wait for the transaction.
     var calls: [AccountDriver.Completion] {
       later.compactMap { if case .call(let done) = $0 { done } else { nil } }
+    }
+  }
+
+  extension MessageChange {
+    /// Whether the app doesn't wait for it. A receipt of a recipient it does wait for.
+    fileprivate var mayWait: Bool {
+      switch self {
+      case .setFate(_, .acknowledged), .setFate(_, .archived), .settleReceipt, .setInboundCount:
+        true
+      case .setSession(let session): session != nil
+      default: false
+      }
+    }
+  }
+
+  extension Batch.Later {
+    fileprivate var mayWait: Bool {
+      switch self {
+      case .messages(.fate(_, .acknowledged), _), .messages(.fate(_, .archived), _),
+        .messages(.confirm, _):
+        true
+      default: false
+      }
     }
   }
 
@@ -78,6 +112,9 @@
       return pool
     }()
 
+    /// For a transaction for which nobody waits to become part of the next one.
+    private static let joiningTime = TimeSpan.milliseconds(20)
+
     private static let longestPause = TimeAmount.seconds(10).nanoseconds
 
     /// Begins to write the changes since the last transaction, or performs actions that need none. False without any.
@@ -85,6 +122,9 @@
       isAtBarrier = false
       sendQueries()
       sendWaiting()
+      channel?.flush()
+      guard !waits() else { return false }
+      batchDue = nil
       guard !batch.isEmpty else { return false }
       let full = batch
       batch = Batch()
@@ -97,6 +137,18 @@
         write()
       }
       return true
+    }
+
+    /// Whether the batch waits a moment for another one, so that both are one transaction: most of the server's
+    /// acknowledgements come shortly before a message or a receipt.
+    private func waits() -> Bool {
+      guard session != nil, !closing.isRequested, wakes.waiting.isEmpty, !batch.isEmpty,
+        batch.mayWait
+      else { return false }
+      let now = Instant.now
+      let due = batchDue ?? now + Self.joiningTime
+      batchDue = due
+      return now < due
     }
 
     /// The app hears of its messages from the thread that has written them: one that waits for each message is not

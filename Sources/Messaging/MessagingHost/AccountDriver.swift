@@ -77,6 +77,8 @@
     private var isRunning = false
     var isParsing = false
     var batch = Batch()
+    /// When the batch is written, if nothing comes that can't wait.
+    var batchDue: Instant?
     /// Messages of the app in the batch that were handled while an earlier transaction was written.
     var ahead: [MessageEvent] = []
     /// The transaction that is being written, or is tried again.
@@ -220,6 +222,7 @@
       isRunning = true
       while !closing.isStoreClosed, !rejections.isReloading, written == nil ? step() : stepAhead() {
       }
+      channel?.flush()
       isRunning = false
       closeIfDone()
       endWakesIfHandled()
@@ -366,7 +369,7 @@
         ? nil
         : [
           stream.nextWake, messages.nextWake, exchange.nextWake, contacts.nextWake, rooms.nextWake,
-          uploads.nextWake,
+          uploads.nextWake, batchDue,
         ].compactMap(\.self).min()
       guard due != timer?.due else { return }
       timer?.scheduled.cancel()

@@ -46,6 +46,8 @@
     private var isEncrypting = false
     private var isDirect = false
     private var handshakeDeadline: Scheduled<Void>?
+    /// What was written since the last flush.
+    private var unsent: [UInt8] = []
     private let exporterSecret = ExporterSecret()
     /// What identifies the TLS connection, once it is established.
     private(set) var bindings = ChannelBindings()
@@ -129,6 +131,7 @@
     /// Begins TLS. The owner has dropped the bytes that arrived before.
     func startTLS(protocols: [String] = []) {
       guard let channel, !isEncrypting, !hasEnded else { return }
+      flush()
       isEncrypting = true
       do {
         let handler = try NIOSSLClientHandler.proving(settings.domain, try makeContext(protocols))
@@ -156,9 +159,17 @@
       if let channel, !hasEnded { holder.hold(channel) }
     }
 
-    /// Sends bytes.
+    /// Adds bytes to what the next ``flush()`` sends, or an earlier start of TLS or end.
     func write(_ bytes: some Collection<UInt8>) {
-      guard let channel, !hasEnded else { return }
+      guard channel != nil, !hasEnded else { return }
+      unsent += bytes
+    }
+
+    /// Sends what was written: one record of TLS, and one call of the system.
+    func flush() {
+      guard let channel, !unsent.isEmpty else { return }
+      let bytes = unsent
+      unsent = []
       channel.writeAndFlush(channel.allocator.buffer(bytes: bytes), promise: nil)
     }
 
@@ -168,6 +179,7 @@
     /// Ends the connection after the bytes that were written. The owner hears nothing more but `done`, when the
     /// system has taken them, or no longer waits for that.
     func close(_ done: @escaping () -> Void = {}) {
+      flush()
       hasEnded = true
       handshakeDeadline?.cancel()
       let bound = NIOLoopBound(done, eventLoop: loop)

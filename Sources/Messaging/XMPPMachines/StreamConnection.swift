@@ -97,7 +97,7 @@
     /// When the negotiation has moved on last, also by the host: its computation is no silence of the server.
     var lastStep = Instant.zero
     var request: Request?
-    /// The count of deliveries after whose commit the server gets another acknowledgement.
+    /// The count of deliveries after whose commit the server gets an acknowledgement that it has requested.
     var owedCount: UInt64?
     var onlineSince: Instant?
 

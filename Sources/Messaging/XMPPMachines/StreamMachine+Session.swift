@@ -78,9 +78,12 @@
       guard case .connected(var connection) = phase, let session, session.isManaged else { return }
       switch management {
       case .request:
+        // It is answered once, when what came before it is committed. A server that requests another one before that
+        // gets the count so far: the stream may never pause.
+        let isFirst = connection.owedCount == nil
         if session.uncommittedCount > 0 { connection.owedCount = session.received }
         phase = .connected(connection)
-        writeAcknowledgement()
+        if session.uncommittedCount == 0 || !isFirst { writeAcknowledgement() }
       case .answer(let handled):
         noteAnswer(to: connection.request)
         connection.request = nil

@@ -196,6 +196,7 @@
           channel = nil
         case .write(let bytes):
           channel?.write(bytes)
+          channel?.flush()
           updateReading()
         case .compute(let streamID):
           let text = ComponentStream.handshakeText(streamID: streamID, secret: settings.secret)
