@@ -25,7 +25,6 @@ sql_port: {port}
 sql_database: "archive"
 sql_username: "archive"
 sql_password: "{password}"
-sql_pool_size: 4
 """
 
 
