@@ -62,11 +62,12 @@
       guard let domain = PushGateway.domain(typed: typed) else {
         throw CommandFailure(PushGateway.StartError.invalidDomain(typed))
       }
+      let paths = try AccountFile().gatewayPaths(of: domain)
       let settings = PushGateway.Settings(
         domain: domain, host: server?.host ?? Self.localHost, port: server?.port ?? 5_347,
         secret: try Self.secret(secretFile), token: try Self.secret(tokenFile),
         listenHost: listen?.host ?? Self.localHost, listenPort: listen?.port ?? 5_280,
-        managerPath: managerPath, storePath: try AccountFile().gatewayPath(of: domain))
+        managerPath: managerPath, storePath: paths.current, earlierStorePath: paths.earlier)
       let gateway: PushGateway
       do throws(PushGateway.StartError) {
         gateway = try PushGateway(settings) { Self.show($0, output) }
@@ -132,13 +133,15 @@
   }
 
   extension AccountFile {
-    /// The path of a gateway's queue. Earlier versions have named its folder by the domain as it was typed; a folder with
-    /// another spelling of the domain gets the name.
-    func gatewayPath(of domain: String) throws(CommandFailure) -> String {
+    /// The path of a gateway's queue. Earlier versions have named its folder by the domain as it was typed; `earlier` is
+    /// in a folder with another spelling of the domain, which gets the name.
+    func gatewayPaths(
+      of domain: String
+    ) throws(CommandFailure) -> (current: String, earlier: String?) {
       let path = storePath(of: "gateway@\(domain)")
       let folder = URL(filePath: path).deletingLastPathComponent()
       let files = FileManager.default
-      guard !files.fileExists(atPath: folder.path) else { return path }
+      guard !files.fileExists(atPath: folder.path) else { return (path, nil) }
       let parent = folder.deletingLastPathComponent()
       let names = (try? files.contentsOfDirectory(atPath: parent.path)) ?? []
       let others = names.filter { name in
@@ -147,7 +150,7 @@
         }
         return PushGateway.domain(typed: String(text.dropFirst(8))) == domain
       }
-      guard let other = others.first else { return path }
+      guard let other = others.first else { return (path, nil) }
       guard others.count == 1 else {
         throw CommandFailure(
           .cannotCreate,
@@ -155,14 +158,8 @@
             + others.sorted().map(Fit.safe).joined(separator: ", ")
             + "; give the one that is to be used the name \(folder.lastPathComponent)")
       }
-      do {
-        try files.moveItem(at: parent.appending(path: other), to: folder)
-      } catch {
-        throw CommandFailure(
-          .cannotCreate,
-          "the folder \(Fit.safe(other)) can't be renamed: \(error.localizedDescription)")
-      }
-      return path
+      let earlier = parent.appending(path: other).appending(path: "messages.sqlite")
+      return (path, earlier.path)
     }
   }
 

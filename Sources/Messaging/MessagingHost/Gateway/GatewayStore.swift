@@ -1,5 +1,8 @@
 #if Messaging
+  internal import EventLoop
   import GRDB
+  internal import Glibc
+  internal import StateFiles
   package import XMPPMachines
   import XMPPWire
 
@@ -9,8 +12,19 @@
     private let lock: StoreLock
 
     /// Opens the store, and creates it with its folder if it doesn't exist.
-    package init(path: String) throws(StoreError) {
-      lock = try StoreLock(path: path)
+    ///
+    /// - Parameter earlierPath: A file of the same name in another folder, which becomes that of `path` first, unless a
+    ///   process has the store there.
+    package init(path: String, earlierPath: String? = nil) throws(StoreError) {
+      if let earlierPath {
+        // It is the file's lock, also under the folder's new name.
+        lock = try StoreLock(path: earlierPath, makesFolder: false)
+        guard rename(StateFolder.parent(of: earlierPath), StateFolder.parent(of: path)) == 0 else {
+          throw .unusable(SystemError.current.text)
+        }
+      } else {
+        lock = try StoreLock(path: path)
+      }
       do {
         queue = try Self.open(path)
       } catch {

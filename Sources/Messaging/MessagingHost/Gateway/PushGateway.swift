@@ -24,10 +24,14 @@
       /// The socket of the manager of apps.
       package var managerPath: String
       package var storePath: String
+      /// Where an earlier version has the queue; nil if there is none.
+      package var earlierStorePath: String?
 
       package init(
         domain: String, host: String, port: UInt16, secret: String, token: String,
-        listenHost: String = "127.0.0.1", listenPort: UInt16, managerPath: String, storePath: String
+        listenHost: String = "127.0.0.1", listenPort: UInt16, managerPath: String,
+        storePath: String,
+        earlierStorePath: String? = nil
       ) {
         self.domain = domain
         self.host = host
@@ -38,6 +42,7 @@
         self.listenPort = listenPort
         self.managerPath = managerPath
         self.storePath = storePath
+        self.earlierStorePath = earlierStorePath
       }
     }
 
@@ -77,7 +82,7 @@
       let store: GatewayStore
       let rows: [GatewayRow]
       do throws(StoreError) {
-        store = try GatewayStore(path: settings.storePath)
+        store = try GatewayStore(path: settings.storePath, earlierPath: settings.earlierStorePath)
         rows = try store.load()
       } catch {
         throw .store(error)

@@ -10,11 +10,13 @@
     private let file: Mutex<Int32?>
 
     /// Creates the folder and the files for this user only.
-    init(path: String) throws(StoreError) {
+    ///
+    /// - Parameter makesFolder: Whether a folder that is missing is created. Without it the path is unusable.
+    init(path: String, makesFolder: Bool = true) throws(StoreError) {
       let descriptor: Int32?
       let owner: Int32?
       do throws(SystemError) {
-        (descriptor, owner) = try Self.take(path)
+        (descriptor, owner) = try Self.take(path, makesFolder: makesFolder)
       } catch {
         throw .unusable(error.text)
       }
@@ -32,10 +34,12 @@
     }
 
     /// Nil instead of a descriptor if another process has the lock.
-    private static func take(_ path: String) throws(SystemError) -> (Int32?, owner: Int32?) {
+    private static func take(
+      _ path: String, makesFolder: Bool
+    ) throws(SystemError) -> (Int32?, owner: Int32?) {
       let probe = StateFileProbe()
       let folderPath = StateFolder.parent(of: path)
-      try StateFolder.make(folderPath, probe: probe)
+      if makesFolder { try StateFolder.make(folderPath, probe: probe) }
       let folder = try StateFolder(path: folderPath, probe: probe)
       defer { folder.close() }
       let name = path.split(separator: "/").last.map(String.init) ?? path

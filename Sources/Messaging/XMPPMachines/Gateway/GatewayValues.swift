@@ -55,6 +55,11 @@
       self.expiration = expiration
     }
 
+    private static let emptyDigest = MessageContent(body: "").digest
+
+    /// Whether the text was forgotten, so that the stanza can't leave again. A message may have been without one.
+    var isBodyForgotten: Bool { body.isEmpty && digest != Self.emptyDigest }
+
     /// Whether another one is the same, sent again.
     func isRepeated(by other: GatewayMessage) -> Bool {
       var other = other

@@ -5,8 +5,12 @@
       var found: [String] = []
       if rows.count != byID.count { found.append("rows and ids differ") }
       if openCount + settled.count != rows.count { found.append("rows are counted wrongly") }
-      if openCount > limits.openCountMax { found.append("too many rows wait") }
-      if openByteCount > limits.openByteCountMax { found.append("too many bytes wait") }
+      if openCount > max(limits.openCountMax, storedOpen.count) {
+        found.append("too many rows wait")
+      }
+      if openByteCount > max(limits.openByteCountMax, storedOpen.byteCount) {
+        found.append("too many bytes wait")
+      }
       if settledByteCount > limits.settledByteCountMax {
         found.append("too many bytes of settled rows are kept")
       }

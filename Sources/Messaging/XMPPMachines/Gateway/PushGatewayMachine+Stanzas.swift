@@ -120,7 +120,7 @@
         !row.isSettled
         || openCount < limits.openCountMax
           && openByteCount + row.message.byteCount <= limits.openByteCountMax
-      guard error?.kind == .wait, hasRoom, !row.message.body.isEmpty else {
+      guard error?.kind == .wait, hasRoom, !row.message.isBodyForgotten else {
         let condition = error?.condition ?? .undefinedCondition
         return set(.stanza, of: number, .failed(condition.rawValue), &commit)
       }

@@ -18,6 +18,8 @@
     var byID: [String: Int64] = [:]
     var openCount = 0
     var openByteCount = 0
+    /// What the store had of both: the queue of an earlier version may be beyond the bounds, until it has left.
+    let storedOpen: (count: Int, byteCount: Int)
     /// Rows that are settled, in the order in which they were.
     var settled: [Int64] = []
     /// Those of them whose texts are kept.
@@ -79,6 +81,8 @@
       random = SeededGenerator(seed: seed)
       pingPrefix = "handled-\(random.next() >> 16)-"
       lastNumber = 0
+      let open = stored.filter { !$0.isSettled }
+      storedOpen = (open.count, open.reduce(0) { $0 + $1.message.byteCount })
       for row in stored {
         lastNumber = max(lastNumber, row.number)
         rows[row.number] = row

@@ -46,6 +46,31 @@
       #expect(try next.load() == rows)
     }
 
+    @Test func `The queue of an earlier version is moved with its lock, and not while it is used`()
+      throws
+    {
+      let folder = try TestFolder()
+      let (old, new) = (folder.path("Push.Example/queue"), folder.path("push.example/queue"))
+      let row = try Self.row(1)
+      let running = try GatewayStore(path: old)
+      try running.apply([.insert(row)])
+      #expect(throws: StoreError.inUse(processID: getpid())) {
+        try GatewayStore(path: new, earlierPath: old)
+      }
+      #expect(FileManager.default.fileExists(atPath: old))
+      #expect(!FileManager.default.fileExists(atPath: new))
+      #expect(try running.load() == [row])
+      running.close()
+      let moved = try GatewayStore(path: new, earlierPath: old)
+      defer { moved.close() }
+      #expect(try moved.load() == [row])
+      #expect(!FileManager.default.fileExists(atPath: old))
+      #expect(throws: StoreError.inUse(processID: getpid())) { try GatewayStore(path: new) }
+      // A second process that has found the old folder at the same time makes none.
+      #expect(throws: StoreError.self) { try GatewayStore(path: new, earlierPath: old) }
+      #expect(!FileManager.default.fileExists(atPath: folder.path("Push.Example")))
+    }
+
     @Test func `Changes are made all or none, and a damaged file is moved aside`() throws {
       let folder = try TestFolder()
       let path = folder.path("gateway")

@@ -294,6 +294,37 @@
       #expect(run.machine.rowViolations() == [] && run.machine.rows == run.stored)
     }
 
+    @Test func `A stanza without a text leaves again, too, if its server can't take it now`() throws
+    {
+      var run = try GatewayRun()
+      run.handle(.connected)
+      run.submit(try run.message("m1", body: "", target: nil))
+      run.serve()
+      let busy = StanzaError(.wait, .resourceConstraint, text: "").element
+      try run.receive(from: "bob@chat.example", busy, type: "error", id: "m1")
+      #expect(run.machine.row(of: "m1")?.stanza == .waiting && run.failures == [])
+      run.restart()
+      run.handle(.connected)
+      #expect(run.stanzas.first?["id"] == "m1")
+    }
+
+    @Test func `A queue beyond the bounds, of an earlier version, leaves before it takes messages`()
+      throws
+    {
+      var run = try GatewayRun()
+      run.limits.windowCountMax = 2
+      for number in 1...5 { run.submit(try run.message("m\(number)", target: nil)) }
+      (run.limits.openCountMax, run.limits.openByteCountMax) = (3, 40)
+      run.restart()
+      #expect(run.machine.rowViolations() == [])
+      run.handle(.connected)
+      #expect(run.submit(try run.message("m6", target: nil)) == .refused(ticket: 6, .full))
+      run.serve()
+      #expect(run.handled.count == 5 && run.machine.waitingCount == 0)
+      #expect(
+        run.submit(try run.message("m6", target: nil)) == .accepted(ticket: 7, isNew: true))
+    }
+
     @Test func `Pings of another program with the domain end the connection, once`() throws {
       var run = try GatewayRun()
       run.handle(.connected)
