@@ -36,6 +36,8 @@
       case pushed(ticket: UInt64, InboundMessage)
       /// The app is about to be suspended; the closure is called when all that came before is handled.
       case settle(@Sendable () -> Void)
+      /// Messages that wait for the archive go to the app.
+      case endWaiting
       /// The account is no longer used. The closure is called when another one may open the store, with an error if
       /// changes could not be written.
       case close(keepsSession: Bool, Completion)
@@ -295,6 +297,9 @@
       case .request(.uploads(let event)): handle(event)
       case .request(.pushed(let ticket, let message)): takePushed(ticket, message)
       case .request(.settle(let done)): settle(done)
+      case .request(.endWaiting):
+        handle(MessageEvent.endWaiting)
+        handle(RoomEvent.endWaiting)
       case .request(.close(let keepsSession, _)): close(keepsSession: keepsSession)
       case .connect: if isWanted, stream.isPausing { handle(StreamMachine.Event.start) }
       case .wake:

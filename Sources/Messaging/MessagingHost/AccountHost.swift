@@ -17,6 +17,13 @@
     /// Before the next connection after a change that the store has rejected; it doubles up to a minute.
     package var rejection: TimeSpan = .seconds(1)
 
+    /// The time after which a suspended app that was woken may be suspended again, whether or not it has taken its messages.
+    /// The system gives it ten seconds.
+    package var wake = TimeSpan.seconds(5)
+    /// How long messages wait in a wake for the archive, or for the account's abilities before it: the app needs the rest
+    /// to take them.
+    package var wakePatience = TimeSpan.seconds(3)
+
     package init() {}
   }
 

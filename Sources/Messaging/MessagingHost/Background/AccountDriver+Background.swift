@@ -1,20 +1,20 @@
 #if Messaging
+  internal import Essentials
   internal import NIOCore
   internal import XMPPMachines
   internal import XMPPWire
 
   /// What a suspended app was woken for, until it has handled that.
   struct Wakes {
-    /// The time after which the app may be suspended, whether or not it has taken its messages. The system gives it ten
-    /// seconds.
-    static let timeMax = TimeAmount.seconds(5)
-
     /// The last row that was handed over before the app was suspended.
     var lastSequence: Int64 = 0
     var waiting: [@Sendable () -> Void] = []
     /// The app was woken to connect, and may be suspended when that has failed.
     var isToConnect = false
     var deadline: Scheduled<Void>?
+    /// Messages of this wake don't wait for the archive any longer.
+    var isHurried = false
+    var hurry: Scheduled<Void>?
   }
 
   extension AccountDriver {
@@ -50,7 +50,13 @@
       wakes.waiting.append(done)
       if wakes.deadline == nil {
         let bound = NIOLoopBound(self, eventLoop: loop)
-        wakes.deadline = loop.scheduleTask(in: Wakes.timeMax) { bound.value.endWakes() }
+        wakes.deadline = loop.scheduleTask(in: .nanoseconds(start.times.wake.nanoseconds)) {
+          bound.value.endWakes()
+        }
+        wakes.hurry = loop.scheduleTask(in: .nanoseconds(start.times.wakePatience.nanoseconds)) {
+          bound.value.wakes.isHurried = true
+          bound.value.endWakesIfHandled()
+        }
       }
       endWakesIfHandled()
     }
@@ -60,7 +66,11 @@
     func endWakesIfHandled() {
       guard !wakes.waiting.isEmpty else { return }
       if closing.isStoreClosed { return endWakes() }
-      guard written == nil, batch.isEmpty, hasNoInputs, !isParsing, !messages.holdsMessagesBack,
+      let holdsMessagesBack = messages.holdsMessagesBack || rooms.holdsMessagesBack
+      if wakes.isHurried, holdsMessagesBack, written == nil, hasNoInputs {
+        return handle([.endWaiting])
+      }
+      guard written == nil, batch.isEmpty, hasNoInputs, !isParsing, !holdsMessagesBack,
         session != nil || !isWanted || wakes.isToConnect && stream.isPausing,
         holder?.isPending != true,
         let rows = try? store.inbox(after: wakes.lastSequence, limit: 1), rows.isEmpty
@@ -71,6 +81,9 @@
     private func endWakes() {
       wakes.deadline?.cancel()
       wakes.deadline = nil
+      wakes.hurry?.cancel()
+      wakes.hurry = nil
+      wakes.isHurried = false
       wakes.isToConnect = false
       wakes.lastSequence = messages.lastSequence
       let waiting = wakes.waiting

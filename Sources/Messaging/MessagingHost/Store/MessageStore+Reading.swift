@@ -36,6 +36,9 @@
           database, sql: "SELECT value FROM setting WHERE name = 'historyEnd'")
         stored.hasReadArchive = end != nil || !stored.archiveMarks.isEmpty
         stored.historyEnd = end.flatMap(HistoryCode.decode)
+        stored.isArchiveBehind =
+          try String.fetchOne(
+            database, sql: "SELECT value FROM setting WHERE name = 'archiveBehind'") == "1"
         stored.session = try Row.fetchOne(database, sql: "SELECT * FROM session").map { row in
           StoredSession(
             id: row["id"], jid: row["jid"], location: row["location"],

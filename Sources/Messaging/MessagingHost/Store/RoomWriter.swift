@@ -25,7 +25,15 @@
       case .forgetRoom(let jid):
         try run(database, "DELETE FROM room WHERE jid = ?", [jid.description])
         try run(database, "DELETE FROM roomMark WHERE room = ?", [jid.description])
+        try run(database, "DELETE FROM setting WHERE name = ?", [behindName(jid)])
       case .setArchive(let jid, let marks, let end): try set(marks, end, of: jid, database)
+      case .setArchiveBehind(let jid, let isBehind):
+        try run(
+          database,
+          isBehind
+            ? "INSERT OR REPLACE INTO setting VALUES (?, '1')"
+            : "DELETE FROM setting WHERE name = ?",
+          [behindName(jid)])
       case .insertOutgoing(let row):
         try run(
           database, "INSERT INTO roomOutgoing VALUES (?, ?, ?, ?, ?, 0, NULL, ?, ?)",
@@ -46,6 +54,9 @@
         try run(database, "INSERT OR IGNORE INTO seen VALUES (?, ?)", [name, WallClock.now])
       }
     }
+
+    /// The setting that says that messages of a room were handed over before those that its archive has from before them.
+    static func behindName(_ room: JID) -> String { "archiveBehind \(room)" }
 
     private static func set(
       _ marks: [ArchiveMark], _ end: HistoryEnd?, of jid: JID, _ database: Database
@@ -108,6 +119,10 @@
             database, sql: "SELECT * FROM roomMark WHERE room = ? ORDER BY place",
             arguments: [jid.description]
           ).map { ArchiveMark(id: $0["id"], date: $0["date"]) }
+          room.isArchiveBehind =
+            try String.fetchOne(
+              database, sql: "SELECT value FROM setting WHERE name = ?",
+              arguments: [RoomWriter.behindName(jid)]) != nil
           stored.rooms.append(room)
         }
         stored.outgoing = try Row.fetchAll(

@@ -135,6 +135,8 @@
       case .setArchiveMarks(let marks): try set(marks, database)
       case .setHistoryEnd(let end):
         try set("historyEnd", HistoryCode.encode(end), database)
+      case .setArchiveBehind(let isBehind):
+        try set("archiveBehind", isBehind ? "1" : "", database)
       case .setSession(let session): try set(session, database)
       case .setMechanism(let name): try set("mechanism", name, database)
       case .setToken(let token): try set(token, database)

@@ -29,6 +29,8 @@
     case setArchiveMarks([ArchiveMark])
     /// The archive was read for the first time. Its entries up to this one are history; nil if none is any more.
     case setHistoryEnd(HistoryEnd?)
+    /// Whether messages were handed over before those that the archive has from before them.
+    case setArchiveBehind(Bool)
     /// With another id than the one before, positions of messages that are not confirmed become 0, and those of receipts
     /// nil.
     case setSession(StoredSession?)
@@ -78,6 +80,8 @@
     /// Whether the archive was read before, and the last entry that is history.
     package var hasReadArchive = false
     package var historyEnd: HistoryEnd?
+    /// Whether messages were handed over before those that the archive has from before them.
+    package var isArchiveBehind = false
     package var session: StoredSession?
     /// The name of the strongest mechanism that has succeeded.
     package var mechanism: String?

@@ -197,6 +197,8 @@
     case room(RoomDelivery)
     /// The answer to ``MessageAction/load(_:_:)``: the rows of a stream that the store has.
     case loaded([OutgoingRow])
+    /// The app is about to be suspended: messages that wait for the archive or a connection wait no longer.
+    case endWaiting
   }
 
   /// Something for the driver to do, when the changes before it are on disk.

@@ -217,6 +217,7 @@
         return release(row.id, row.arrival, &commit)
       }
       waitingForArchive.append(row.id)
+      if waitingSince == nil { waitingSince = now }
       heldCount += 1
       guard heldCount > limits.heldCountMax else { return }
       release(waitingForArchive.removeFirst(), .inOrder, &commit)

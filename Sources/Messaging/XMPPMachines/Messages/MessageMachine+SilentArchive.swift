@@ -4,15 +4,33 @@
   /// Messages that don't wait for the archive any longer, because it is silent or takes too long.
   extension MessageMachine {
     /// Whether messages are on disk that the app gets when the archive was read, or when waiting for it ends.
-    package var holdsMessagesBack: Bool { !waitingForArchive.isEmpty }
+    package var holdsMessagesBack: Bool {
+      !waitingForArchive.isEmpty || streams.values.contains { $0.next == nil && $0.hasHole }
+    }
 
-    /// When waiting for the archive, or for the session to begin, ends; nil if nothing waits.
+    /// When waiting for the archive, or for a session, ends; nil if nothing waits.
     var waitingEnd: Instant? {
       guard !goesAhead else { return nil }
-      guard isConnected else { return earlySince.map { $0 + limits.archiveSilence } }
-      guard isCatchingUp, let start = archive.startedAt else { return nil }
-      return min(
-        (archive.progressAt ?? start) + limits.archiveSilence, start + limits.archiveHold)
+      var end: Instant
+      if isConnected {
+        guard isCatchingUp, let start = archive.startedAt else { return nil }
+        end = min(
+          (archive.progressAt ?? start) + limits.archiveSilence, start + limits.archiveHold)
+      } else {
+        guard let since = earlySince ?? offlineSince else { return nil }
+        end = since + limits.archiveSilence
+      }
+      // Each connection begins to read anew.
+      if let waitingSince { end = min(end, waitingSince + limits.archiveHold) }
+      return end
+    }
+
+    /// Without a connection, messages wait for the next one as long as for a silent archive.
+    mutating func waitOffline(_ now: Instant) {
+      offlineSince = holdsMessagesBack ? earlySince ?? offlineSince ?? now : nil
+      earlySince = nil
+      if offlineSince != nil, waitingSince == nil { waitingSince = now }
+      if let due = waitingEnd { schedule(due) }
     }
 
     /// The archive has answered: what comes live waits for the rest, unless reading it takes too long.
@@ -21,11 +39,11 @@
       goesAhead = false
     }
 
-    /// Ends the waiting when it is due. The archive is read on.
+    /// Ends the waiting. The archive is read on.
     mutating func endWaiting(_ now: Instant, _ commit: inout MessageCommit) {
-      guard let due = waitingEnd, due <= now else { return }
-      goesAhead = true
-      earlySince = nil
+      // The messages of the next connection wait for its archive.
+      goesAhead = isConnected || earlySince != nil
+      (earlySince, offlineSince) = (nil, nil)
       setBaseLines(now, &commit)
       releaseWaiting(isAhead: true, now, &commit)
       guard isConnected else { return }
@@ -40,6 +58,7 @@
     mutating func releaseWaiting(isAhead: Bool, _ now: Instant, _ commit: inout MessageCommit) {
       let waiting = waitingForArchive
       waitingForArchive = []
+      waitingSince = nil
       heldCount -= waiting.count
       for row in waiting {
         if isAhead { reportMissing(now, &commit) }
@@ -51,11 +70,17 @@
     /// store misses none: what its archive has is history.
     mutating func reportMissing(_ now: Instant, _ commit: inout MessageCommit) {
       guard !isArchiveBehind, !archive.isNew, historyEnd == nil else { return }
-      isArchiveBehind = true
+      setArchiveBehind(true, &commit)
       let since = archive.marks.last?.date ?? wall(now)
       let row = makeRow(.archiveGap(since: since), peer: account, date: wall(now))
       insert(row, &commit)
       release(row.id, .inOrder, &commit)
+    }
+
+    /// A later process must know it, too.
+    mutating func setArchiveBehind(_ isBehind: Bool, _ commit: inout MessageCommit) {
+      isArchiveBehind = isBehind
+      commit.changes.append(.setArchiveBehind(isBehind))
     }
 
     /// Accounts that know order recognise a message that the server has already. Messages to others wait until the archive

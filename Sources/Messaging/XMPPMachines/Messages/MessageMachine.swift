@@ -60,6 +60,9 @@
     var isArchiveBehind = false
     /// Since when messages wait that came before the account's abilities were known.
     var earlySince: Instant?
+    /// Since when messages wait without a connection, and since when the oldest one of those that wait does.
+    var offlineSince: Instant?
+    var waitingSince: Instant?
     var hasSeenOwnInArchive = false
     var archiveStart: Instant?
     var wallOffset: WallTime = 0
@@ -92,6 +95,7 @@
         limits: limits, marks: stored.archiveMarks, isNew: !stored.hasReadArchive,
         firstQuery: random.next() >> 16)
       historyEnd = stored.historyEnd
+      isArchiveBehind = stored.isArchiveBehind
       session = stored.session
       lastOutgoing = stored.lastOutgoing
       lastIncoming = stored.lastIncoming
@@ -99,6 +103,7 @@
       setClock(wall, now)
       loadOutgoing(stored, now)
       loadIncoming(stored, now)
+      waitOffline(now)
     }
 
     /// Whether a message may be sent now.
@@ -120,8 +125,8 @@
         connect(isResumed: isResumed, hasArchive: hasArchive, now, &commit)
       case .disconnected(let streamError):
         goesAhead = false
-        earlySince = nil
         disconnect(streamError, &commit)
+        waitOffline(now)
       case .send(let ticket, let peer, let originID, let content, let patience, let wall):
         setClock(wall, now)
         send(ticket, peer, originID, content, patience, now, &commit)
@@ -143,6 +148,7 @@
         follow(archive.fail(id, isUnknownItem: isUnknownItem, now: now), now, &commit)
       case .room(let delivery): receive(delivery, &commit)
       case .loaded(let rows): sendAgain(rows, now, &commit)
+      case .endWaiting: if holdsMessagesBack { endWaiting(now, &commit) }
       }
       settle(now, &commit)
     }
@@ -155,7 +161,7 @@
         if case .query = step { archiveStart = now }
         follow(step, now, &commit)
       }
-      endWaiting(now, &commit)
+      if let due = waitingEnd, due <= now { endWaiting(now, &commit) }
       wakeStreams(now, &commit)
       wakeOutbox(now, &commit)
       settle(now, &commit)
@@ -189,7 +195,7 @@
       isResumed: Bool, hasArchive: Bool, _ now: Instant, _ commit: inout MessageCommit
     ) {
       isConnected = true
-      earlySince = nil
+      (earlySince, offlineSince) = (nil, nil)
       self.hasArchive = hasArchive
       if isResumed {
         // A machine that begins with the store of a killed process has only lost its memory.
@@ -285,7 +291,7 @@
       // Without an archive nothing comes from it later.
       goesAhead = hasArchive && !isWhole
       releaseWaiting(isAhead: goesAhead, now, &commit)
-      if isWhole { isArchiveBehind = false }
+      if isWhole, isArchiveBehind { setArchiveBehind(false, &commit) }
       needsArchive = false
       renumberCopied(&commit)
       requeue(isWhole: isWhole, now, &commit)

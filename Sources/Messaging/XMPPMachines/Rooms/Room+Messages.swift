@@ -26,6 +26,7 @@
       guard phase == .ready else {
         return hold(Held(message: message, archiveID: archiveID), &shared)
       }
+      if goesAhead { reportMissing(&shared) }
       take(message, archiveID: archiveID, &shared)
     }
 
@@ -98,6 +99,8 @@
         return
       }
       held.append(item)
+      if heldSince == nil { heldSince = shared.now }
+      if phase != .catchingUp { waitIdle(shared.now) }
       heldByteCount += size
       shared.heldByteCount += size
     }
@@ -105,6 +108,7 @@
     mutating func dropHeld(_ shared: inout RoomShared) {
       shared.heldByteCount -= heldByteCount
       held = []
+      (heldSince, idleSince) = (nil, nil)
       heldByteCount = 0
       hasDropped = false
     }
@@ -114,6 +118,7 @@
       let isIncomplete = hasDropped
       dropHeld(&shared)
       for item in waiting {
+        if goesAhead { reportMissing(&shared) }
         take(item.message, archiveID: item.archiveID, &shared)
       }
       guard isIncomplete, !hasArchive else { return }
@@ -124,6 +129,7 @@
 
     mutating func startReading(_ shared: inout RoomShared) {
       readingStart = shared.now
+      idleSince = nil
       follow(.query(reader.start(now: shared.now, wall: shared.wall)), &shared)
     }
 
@@ -196,7 +202,7 @@
       }
       // Live messages of a joined room are on its last page.
       let lastKnown =
-        phase == .ready && !isLast
+        (phase == .ready || stored.isArchiveBehind) && !isLast
         ? page.count : page.lastIndex { isKnown($0, shared) } ?? -1
       for (place, result) in page.enumerated() {
         if let end = stored.historyEnd, result.mark.date > end.date { endHistory(&shared) }
@@ -247,6 +253,8 @@
     private mutating func finishReading(isWhole: Bool, _ shared: inout RoomShared) {
       comparesContent = false
       if isWhole {
+        goesAhead = false
+        setArchiveBehind(false, &shared)
         if stored.historyEnd != nil { endHistory(&shared) }
         requeueUncertain(&shared)
         if hasDropped, phase == .catchingUp {

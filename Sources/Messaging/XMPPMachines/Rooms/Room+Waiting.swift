@@ -3,29 +3,60 @@
 
   /// What a room that doesn't answer holds up, and until when.
   extension Room {
-    /// When live messages wait for the archive no longer, because it is silent or takes too long; nil if none wait.
-    func waitingEnd(_ limits: RoomLimits) -> Instant? {
-      guard phase == .catchingUp, let start = reader.startedAt else { return nil }
-      return min(
-        (reader.progressAt ?? start) + limits.archive.archiveSilence,
-        start + limits.archive.archiveHold)
+    /// When live messages wait no longer: for an archive that is silent or takes too long, or for a session that reads it.
+    /// Nil if none wait.
+    func waitingEnd(_ shared: RoomShared) -> Instant? {
+      let limits = shared.limits.archive
+      var end: Instant
+      if phase == .catchingUp, shared.isOnline {
+        guard let start = reader.startedAt else { return nil }
+        end = min((reader.progressAt ?? start) + limits.archiveSilence, start + limits.archiveHold)
+      } else {
+        guard !held.isEmpty, let idleSince else { return nil }
+        end = idleSince + limits.archiveSilence
+      }
+      // Each session begins to read anew.
+      if let heldSince { end = min(end, heldSince + limits.archiveHold) }
+      return end
     }
 
-    /// The room is used while its archive is read on. A row reports that earlier messages may be missing, if live ones have
-    /// waited; they come as late ones.
+    /// Messages wait, and no archive is read.
+    mutating func waitIdle(_ now: Instant) {
+      if !held.isEmpty, idleSince == nil { idleSince = now }
+    }
+
+    /// The room is used while its archive is read on, or what has come of it is handed over without a session. What the
+    /// archive has from before it comes as late messages.
     mutating func endWaiting(_ shared: inout RoomShared) {
-      if !held.isEmpty, !reader.isNew, stored.historyEnd == nil {
-        let since = reader.marks.last?.date ?? shared.wall
-        shared.actions.append(.deliver(.archiveGap(jid, since: since, now: shared.wall)))
+      if phase == .catchingUp, shared.isOnline {
+        becomeReady(isWhole: false, &shared)
+      } else {
+        goesAhead = true
+        releaseHeld(&shared)
+        goesAhead = false
       }
-      becomeReady(isWhole: false, &shared)
+    }
+
+    /// A row reports once that earlier messages may be missing, before the first message that doesn't wait for them.
+    mutating func reportMissing(_ shared: inout RoomShared) {
+      guard !stored.isArchiveBehind, !reader.isNew, stored.historyEnd == nil else { return }
+      setArchiveBehind(true, &shared)
+      let since = reader.marks.last?.date ?? shared.wall
+      shared.actions.append(.deliver(.archiveGap(jid, since: since, now: shared.wall)))
+    }
+
+    /// A later process must know it, too.
+    mutating func setArchiveBehind(_ isBehind: Bool, _ shared: inout RoomShared) {
+      guard stored.isArchiveBehind != isBehind else { return }
+      stored.isArchiveBehind = isBehind
+      shared.change(.setArchiveBehind(jid, isBehind))
     }
 
     /// When the room's place among those that are being joined is free for another one; nil if it has none.
-    func placeEnd(_ limits: RoomLimits) -> Instant? {
+    func placeEnd(_ shared: RoomShared) -> Instant? {
       switch phase {
-      case .joining, .configuring, .discovering: awaited.map { $0.since + limits.placeTime }
-      case .catchingUp: waitingEnd(limits)
+      case .joining, .configuring, .discovering: awaited.map { $0.since + shared.limits.placeTime }
+      case .catchingUp: waitingEnd(shared)
       case .idle, .ready, .leaving, .waiting, .ended: nil
       }
     }

@@ -67,6 +67,11 @@
     var hasMessagesWithoutArchive = false
     var held: [Held] = []
     var heldByteCount = 0
+    /// Since when the oldest one waits, and since when they wait without a reading of the archive.
+    var heldSince: Instant?
+    var idleSince: Instant?
+    /// Whether messages don't wait for the archive, because it has been silent, has failed or takes too long.
+    var goesAhead = false
     /// Whether messages came while the archive was read that were not kept.
     var hasDropped = false
 
@@ -97,6 +102,7 @@
       self.stored = stored
       nickname = stored.nickname
       phase = stored.isWanted ? .idle : .ended(stored.ending ?? .left)
+      hasArchive = stored.hasReadArchive
       reader = ArchiveReader(
         limits: shared.limits.archive, marks: stored.marks, isNew: !stored.hasReadArchive,
         firstQuery: shared.random.next() >> 16)
@@ -121,7 +127,7 @@
 
     /// When ``wake(_:)`` has something to do; nil without a connection.
     func nextWake(_ shared: RoomShared) -> Instant? {
-      guard shared.isOnline else { return nil }
+      guard shared.isOnline else { return waitingEnd(shared) }
       var due = awaited?.deadline
       func add(_ other: Instant?) {
         guard let other else { return }
@@ -129,7 +135,7 @@
       }
       if case .waiting(_, let until) = phase { add(until) }
       if phase == .ready || phase == .catchingUp { add(reader.wake) }
-      add(waitingEnd(shared.limits))
+      add(waitingEnd(shared))
       if phase == .ready {
         if awaited == nil { add(lastHeard + shared.limits.silence) }
         add(underWay.values.min().map { $0 + shared.limits.reflectionTime })
@@ -160,6 +166,7 @@
 
     mutating func disconnect(_ shared: inout RoomShared) {
       reader.interrupt(now: shared.now)
+      waitIdle(shared.now)
       forgetPage()
       answerJoins(.offline, &shared)
       if phase == .leaving { finishLeaving(&shared) }
@@ -179,7 +186,9 @@
       reader.stop()
       forgetPage()
       clearOccupants(&shared)
-      dropHeld(&shared)
+      goesAhead = false
+      // They are here already, and may not be in the archive when the room is joined again.
+      if stored.isWanted { waitIdle(shared.now) } else { dropHeld(&shared) }
       doubt(shared.now)
     }
 
@@ -299,6 +308,7 @@
       phase = .ready
       lastHeard = shared.now
       if isWhole || !hasArchive { pauseStep = 0 }
+      goesAhead = hasArchive && !isWhole
       releaseHeld(&shared)
       if !hasArchive { failUncertain(&shared) }
       answerJoins(nil, &shared)
@@ -388,7 +398,10 @@
     // MARK: Time
 
     mutating func wake(_ shared: inout RoomShared) {
-      guard shared.isOnline else { return }
+      guard shared.isOnline else {
+        if let due = waitingEnd(shared), due <= shared.now { endWaiting(&shared) }
+        return
+      }
       if let awaited, awaited.deadline <= shared.now { overdue(awaited.purpose, &shared) }
       if case .waiting(_, let until) = phase, until <= shared.now { phase = .idle }
       if phase == .ready || phase == .catchingUp,
@@ -397,7 +410,7 @@
         if case .query = step { readingStart = shared.now }
         follow(step, &shared)
       }
-      if let due = waitingEnd(shared.limits), due <= shared.now { endWaiting(&shared) }
+      if let due = waitingEnd(shared), due <= shared.now { endWaiting(&shared) }
       guard phase == .ready else { return }
       if let oldest = underWay.values.min(), oldest + shared.limits.reflectionTime <= shared.now {
         missReflections(&shared)

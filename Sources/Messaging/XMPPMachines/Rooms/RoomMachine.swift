@@ -35,6 +35,9 @@
 
     package var addresses: Set<JID> { Set(rooms.keys) }
 
+    /// Whether messages have come that the app gets when a room's archive was read, or when waiting for it ends.
+    package var holdsMessagesBack: Bool { rooms.values.contains { !$0.held.isEmpty } }
+
     /// The rooms by address.
     package var infos: [RoomInfo] {
       rooms.values.map(\.info).sorted { $0.jid.precedes($1.jid) }
@@ -96,6 +99,10 @@
       case .received(let element, let known): receive(element, known)
       case .request(let ticket, let request): perform(request, ticket)
       case .send(let ticket, let row): send(row, ticket)
+      case .endWaiting:
+        for jid in sortedRooms where rooms[jid]?.held.isEmpty == false {
+          rooms[jid]?.endWaiting(&shared)
+        }
       }
       finish(&actions)
     }
@@ -121,7 +128,7 @@
       let current = shared
       let isAnyIdle = current.isOnline && rooms.values.contains { $0.phase == .idle }
       nextWake = rooms.values.compactMap { room in
-        let place = isAnyIdle ? room.placeEnd(current.limits) : nil
+        let place = isAnyIdle ? room.placeEnd(current) : nil
         return [room.nextWake(current), place.flatMap { $0 > current.now ? $0 : nil }]
           .compactMap(\.self).min()
       }.min()
@@ -146,7 +153,7 @@
       let idle = rooms.values.filter { $0.phase == .idle }.map(\.jid)
       guard !idle.isEmpty else { return }
       let busy = rooms.values.count { room in
-        room.placeEnd(shared.limits).map { shared.now < $0 } ?? false
+        room.placeEnd(shared).map { shared.now < $0 } ?? false
       }
       let places = max(0, shared.limits.joiningCountMax - busy)
       for jid in idle.sorted(by: { $0.precedes($1) }).prefix(places) { rooms[jid]?.join(&shared) }

@@ -18,6 +18,8 @@
     package var marks: [ArchiveMark]
     package var hasReadArchive: Bool
     package var historyEnd: HistoryEnd?
+    /// Whether messages were handed over before those that the archive has from before them.
+    package var isArchiveBehind = false
 
     package init(
       _ jid: JID, nickname: String, password: String? = nil, isWanted: Bool = true,
@@ -74,6 +76,7 @@
     case setRoom(StoredRoom)
     case forgetRoom(JID)
     case setArchive(JID, [ArchiveMark], HistoryEnd?)
+    case setArchiveBehind(JID, Bool)
     case insertOutgoing(OutgoingRoomRow)
     /// Before the stanza's bytes leave, or when it is certain that they did not arrive.
     case setSent(RowID, Bool)
@@ -199,6 +202,8 @@
     case received(XMLElement, known: Set<SeenKey>)
     case request(ticket: UInt64, RoomRequest)
     case send(ticket: UInt64, OutgoingRoomRow)
+    /// The app is about to be suspended: messages that wait for an archive or a session wait no longer.
+    case endWaiting
   }
 
   package enum RoomAction: Hashable, Sendable {

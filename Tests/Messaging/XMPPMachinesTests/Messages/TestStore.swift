@@ -16,6 +16,7 @@
     var marks: [ArchiveMark] = []
     var hasReadArchive = false
     var historyEnd: HistoryEnd?
+    var isArchiveBehind = false
     var session: StoredSession?
     var lastSequence: Int64 = 0
     /// Changes that name rows that don't exist, or numbers that were given twice.
@@ -63,6 +64,7 @@
         incomingStreams[sender + stream.description] = nil
       case .setOutgoingStream(let stream): outgoingStreams[stream.peer] = stream
       case .setArchiveMarks(let marks): self.marks = marks
+      case .setArchiveBehind(let isBehind): isArchiveBehind = isBehind
       case .setHistoryEnd(let end):
         hasReadArchive = true
         historyEnd = end
@@ -134,6 +136,7 @@
       stored.archiveMarks = marks
       stored.hasReadArchive = hasReadArchive || !marks.isEmpty
       stored.historyEnd = historyEnd
+      stored.isArchiveBehind = isArchiveBehind
       stored.session = session
       stored.lastOutgoing = outgoing.keys.max()?.rawValue ?? 0
       stored.lastIncoming = incoming.keys.max()?.rawValue ?? 0

@@ -79,6 +79,7 @@
         stored[jid]?.marks = marks
         stored[jid]?.historyEnd = end
         stored[jid]?.hasReadArchive = true
+      case .setArchiveBehind(let jid, let isBehind): stored[jid]?.isArchiveBehind = isBehind
       case .insertOutgoing(let row): outgoing[row.id] = row
       case .setSent(let row, let isSent): outgoing[row]?.isSent = isSent
       case .settle(let row, _): outgoing[row] = nil

@@ -32,6 +32,8 @@
     var isArchiveSilent = false
     var isBookmarkSilent = false
     private var unanswered: [IQStanza] = []
+    /// Whether requests for the room's settings and abilities get no answer.
+    var isRoomSilent = false
     /// Whether it knows the options of bookmarks only in part.
     var refusesOptions = false
 
@@ -148,6 +150,9 @@
         unanswered.append(iq)
         return []
       }
+      let isAboutRoom =
+        iq[DiscoInfo.self] != nil || iq.payload.first?.namespace == Namespace.roomOwner
+      if isRoomSilent, isAboutRoom { return [] }
       var answer = iq.result()
       answer.from = iq.to
       answer.to = client

@@ -77,6 +77,171 @@
       #expect(run.bodies == ["lost"])
     }
 
+    @Test func `What waits for a room's archive goes to the app ten seconds after the connection`()
+      throws
+    {
+      var run = try Self.joinedAgain()
+      run.disconnect()
+      run.wait(.seconds(9))
+      #expect(run.bodies == ["before"] && run.machine.holdsMessagesBack)
+      run.wait(.seconds(1))
+      #expect(run.bodies == ["before", "live"] && Self.gaps(run) == 1)
+      run.endSession(handling: 0)
+      run.service.isArchiveSilent = false
+      run.connect()
+      run.settle()
+      #expect(run.bodies == ["before", "live", "missed"] && run.state == .joined)
+      #expect(run.messages.last?.arrival == .late)
+      #expect(Self.gaps(run) == 1)
+    }
+
+    @Test
+    func `A session that is back in time keeps the order, and what waits though it's joined anew`()
+      throws
+    {
+      var run = try Self.joinedAgain()
+      run.endSession(handling: 0)
+      run.wait(.seconds(9))
+      run.connect()
+      run.settle()
+      #expect(run.bodies == ["before"])
+      run.down += run.service.answerAll()
+      run.settle()
+      #expect(run.bodies == ["before", "missed", "live"] && Self.gaps(run) == 0)
+    }
+
+    @Test func `Sessions that end again and again hold a room's message back for a minute at most`()
+      throws
+    {
+      var run = try Self.joinedAgain()
+      let start = run.now
+      while run.bodies.last != "live", run.now - start < .seconds(120) {
+        run.wait(.seconds(8))
+        run.endSession(handling: 0)
+        run.wait(.seconds(1))
+        run.connect()
+        run.settle()
+      }
+      #expect(run.bodies == ["before", "live"] && Self.gaps(run) == 1)
+      #expect(run.now - start <= .seconds(63))
+    }
+
+    @Test func `A gap precedes the first message after the silence, too, and later processes know`()
+      throws
+    {
+      var run = try RoomRun()
+      run.connect()
+      run.join()
+      run.settle()
+      run.say("before", id: "1")
+      run.settle()
+      run.endSession(handling: 0)
+      run.say("missed", id: "2")
+      run.down = []
+      run.service.isArchiveSilent = true
+      run.connect()
+      run.settle()
+      run.wait(.seconds(10))
+      #expect(run.state == .joined && Self.gaps(run) == 0)
+      run.say("live", id: "3")
+      run.settle()
+      #expect(run.bodies == ["before", "live"] && Self.gaps(run) == 1)
+      run.endSession(handling: 0)
+      run.kill()
+      run.service.isArchiveSilent = false
+      run.connect()
+      run.settle()
+      #expect(run.bodies == ["before", "live", "missed"])
+      #expect(run.messages.last?.arrival == .late && Self.gaps(run) == 1)
+    }
+
+    @Test func `An app that is about to be suspended gets what waits for a room's archive`() throws
+    {
+      var run = try Self.joinedAgain()
+      run.handle(.endWaiting)
+      #expect(run.bodies == ["before", "live"] && run.state == .joined && Self.gaps(run) == 1)
+      #expect(!run.machine.holdsMessagesBack)
+    }
+
+    @Test(arguments: [false, true])
+    func `A room that is silent about its settings or abilities is joined again after a pause`(
+      isNew: Bool
+    ) throws {
+      var run = try RoomRun()
+      run.service.isRoomSilent = true
+      run.service.isNew = isNew
+      run.connect()
+      run.join()
+      run.settle()
+      run.wait(.seconds(29))
+      #expect(run.answers[1] == nil && run.state == .joining)
+      run.wait(.seconds(1))
+      #expect(run.answers[1] == .some(.ended(.noAnswer)) && run.state == .waiting(.noAnswer))
+      run.service.isRoomSilent = false
+      run.wait(run.limits.firstPause)
+      #expect(run.state == .joined)
+    }
+
+    @Test func `What comes while a room is silent about its abilities waits for ten seconds`()
+      throws
+    {
+      var run = try RoomRun()
+      run.connect()
+      run.join()
+      run.settle()
+      run.say("before", id: "1")
+      run.settle()
+      run.endSession(handling: 0)
+      run.say("missed", id: "2")
+      run.down = []
+      run.service.isRoomSilent = true
+      run.connect()
+      run.settle()
+      run.say("live", id: "3")
+      run.settle()
+      run.wait(.seconds(9))
+      #expect(run.bodies == ["before"])
+      run.wait(.seconds(1))
+      #expect(run.bodies == ["before", "live"] && Self.gaps(run) == 1)
+      run.wait(.seconds(20))
+      #expect(run.state == .waiting(.noAnswer))
+      run.service.isRoomSilent = false
+      run.wait(run.limits.firstPause)
+      #expect(run.bodies == ["before", "live", "missed"] && run.state == .joined)
+      #expect(run.messages.last?.arrival == .late && Self.gaps(run) == 1)
+    }
+
+    @Test func `An archive of a room that is read slowly holds messages up for a minute at most`()
+      throws
+    {
+      var limits = RoomLimits()
+      limits.archive.pageCount = 1
+      var run = try RoomRun(limits: limits)
+      run.connect()
+      run.join()
+      run.settle()
+      run.say("before", id: "1")
+      run.settle()
+      run.endSession(handling: 0)
+      for number in 2...30 { run.say("missed \(number)", id: "\(number)") }
+      run.down = []
+      run.service.isArchiveSilent = true
+      run.connect()
+      run.settle()
+      run.say("live", id: "31")
+      let start = run.now
+      while !run.bodies.contains("live"), run.now - start < .seconds(200) {
+        run.wait(.seconds(8))
+        run.down += run.service.answerAll()
+        run.service.isArchiveSilent = true
+        run.settle()
+      }
+      #expect(run.now - start <= .seconds(64) && run.state == .joined && Self.gaps(run) == 1)
+      run.down += run.service.answerAll()
+      run.settle()
+      #expect(run.bodies.count == 31 && run.messages.last?.arrival == .late)
+    }
+
     @Test func `Rooms that don't answer keep another one from being joined for ten seconds`() throws
     {
       var run = try RoomRun()
