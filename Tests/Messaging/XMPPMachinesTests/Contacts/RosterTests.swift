@@ -147,6 +147,26 @@
       #expect(run.answers[2] == .offline)
     }
 
+    @Test func `The caller of each request gets an error after half a minute of silence`() throws {
+      var run = try ContactRun()
+      try run.connect()
+      try run.receiveRoster(two)
+      let bob = try ContactRun.jid("bob@x")
+      let registration = PushRegistration(
+        isEnabled: true, service: try ContactRun.jid("push.example"), node: "7")
+      let requests: [ContactRequest] = [
+        .setContact(bob, name: nil, groups: []), .removeContact(bob), .block(bob), .unblock(bob),
+        .setPush(registration),
+      ]
+      for (ticket, request) in requests.enumerated() {
+        run.handle(.request(ticket: UInt64(ticket), request))
+      }
+      run.wait(.seconds(29))
+      #expect(run.answers.isEmpty)
+      run.wait(.seconds(1))
+      #expect(run.answers == Dictionary(uniqueKeysWithValues: (0..<5).map { ($0, .noAnswer) }))
+    }
+
     @Test func `Requests of an ended session fail, and those of a resumed one go on`() throws {
       var run = try ContactRun()
       try run.connect()
