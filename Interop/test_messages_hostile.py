@@ -6,6 +6,7 @@ import shutil
 
 import pytest_asyncio
 
+import limits
 from xmpp_pipe import Ours
 from xmpp_scripted import ACCOUNT, MANAGEMENT, PEER, scripted_server, stream_error, without_prefixes
 
@@ -81,6 +82,41 @@ async def test_a_server_that_is_silent_after_a_resumption_is_left(server, tmp_pa
         await ann.event("acked", id=await ann.send("bob", "into silence"))
         assert len(silent) == 1 and server.connection is not silent[0]
     assert server.bodies == ["into silence"]
+
+
+async def test_a_message_that_waits_for_a_silent_archive_comes_when_the_server_is_gone(server, tmp_path):
+    async with account(server, tmp_path / "ann") as ann:
+        server.deliver("before")
+        await ann.until(lambda: ann.bodies == ["before"])
+
+        # The next session doesn't hear of its archive, and has a message that came before the archive is read.
+        def be_silent(connection, element):
+            if element.find("{urn:xmpp:mam:2}query") is not None:
+                queried.append(connection)
+                connection.session.received += 1
+                return True
+
+        queried, server.sessions = [], {}
+        server.faults = {"iq": be_silent}
+        await again(ann, "online", lambda: server.connection.close())
+        server.deliver("missed", is_live=False)
+        server.deliver("live")
+        async with asyncio.timeout(limits.EVENT):
+            while not queried:
+                await asyncio.sleep(0.05)
+        server.faults = {"starttls": lambda connection, _: "end"}
+        before = len(ann.events)
+        server.connection.close()
+        await ann.until(lambda: ann.bodies == ["before", "live"])
+        assert [event["event"] for event in ann.events[before:] if "row" in event] == ["gap", "received"]
+        assert not any(event["event"] == "online" for event in ann.events[before:])
+        # Another process doesn't forget that the archive is behind.
+        await ann.kill()
+        server.faults, server.sessions = {}, {}
+        await ann.start()
+        await ann.until(lambda: ann.bodies == ["before", "live", "missed"])
+        late = next(event for event in ann.events if event.get("body") == "missed")
+        assert late["arrival"] == "late"
 
 
 async def test_a_message_that_ends_each_resumed_stream_fails_and_the_next_one_leaves(server, tmp_path):

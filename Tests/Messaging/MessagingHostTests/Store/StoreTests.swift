@@ -119,6 +119,24 @@
       #expect(stored.hasReadArchive && stored.historyEnd == nil)
     }
 
+    @Test func `Whether the archives of the account and of rooms are behind is stored`() throws {
+      let folder = try TestFolder()
+      let store = try MessageStore(path: folder.path("messages"))
+      defer { store.close() }
+      let (lab, pub) = (try #require(JID("lab@rooms.x")), try #require(JID("pub@rooms.x")))
+      let rooms = [lab, pub].map { MessageChange.rooms(.setRoom(StoredRoom($0, nickname: "ann"))) }
+      try store.apply(rooms)
+      #expect(try !store.load().isArchiveBehind)
+      try store.apply([.setArchiveBehind(true), .rooms(.setArchiveBehind(lab, true))])
+      try store.apply([.rooms(.setArchiveBehind(pub, true)), .rooms(.forgetRoom(pub))])
+      try store.apply([rooms[1]])
+      #expect(try store.load().isArchiveBehind)
+      #expect(try store.loadRooms().rooms.map(\.isArchiveBehind) == [true, false])
+      try store.apply([.setArchiveBehind(false), .rooms(.setArchiveBehind(lab, false))])
+      #expect(try !store.load().isArchiveBehind)
+      #expect(try store.loadRooms().rooms.map(\.isArchiveBehind) == [false, false])
+    }
+
     @Test("A receipt that is owed is stored with its position until it is settled")
     func receipts() throws {
       let folder = try TestFolder()
