@@ -182,7 +182,8 @@ extension AppMachine {
 
   /// Whether an event waits for an app.
   package func isWaiting(_ event: AppEventID, of id: AppID) -> Bool {
-    apps[id]?.queue.entries.contains { $0.id == event } ?? false
+    // It is the last one, unless another has come since.
+    apps[id]?.queue.entries.last { $0.id == event } != nil
   }
 
   /// Whether an app has the background mode that events for a receiver need.

@@ -183,4 +183,22 @@ struct BackgroundRadioTests {
     radio.completed(token, .failure(.limitReached("sets")))
     #expect(!radio.isAdvertising && radio.follow(.background).isEmpty)
   }
+
+  @Test func `Advertising that was refused begins when another advertiser has ended`() throws {
+    var (radio, token) = Self.inBackground()
+    var now = Instant.zero
+    for _ in 0..<8 {
+      _ = radio.answered(
+        try #require(token), .failure(.limitReached("sets")), radioIsOn: true, now: now)
+      now = try #require(radio.nextTry)
+      token = Self.token(radio.tryAgain(now: now))
+    }
+    radio.placeIsFree(now: now)
+    #expect(radio.nextTry == nil, "a request is under way")
+    _ = radio.answered(
+      try #require(token), .failure(.limitReached("sets")), radioIsOn: true, now: now)
+    #expect(try #require(radio.nextTry) > now + .seconds(100))
+    radio.placeIsFree(now: now + .seconds(1))
+    #expect(Self.token(radio.tryAgain(now: now + .seconds(1))) != nil)
+  }
 }

@@ -254,6 +254,25 @@ import Testing
     #expect(second.machine.retries.isEmpty && second.startCount == 0)
   }
 
+  @Test func `An advertiser of another app that ends makes room for one that was refused`() {
+    var second = Self.next(after: Self.ended(), answers: false)
+    second.refusal = { request in
+      if case .startAdvertising = request { .limitReached("advertising sets") } else { nil }
+    }
+    second.answers = true
+    second.answerRequests()
+    second.advance(by: .seconds(100))
+    second.refusal = { _ in nil }
+    let other = AppID("com.example.other")
+    second.handle(.life(.installed(other, AppDescription(modes: .bluetoothPeripheral))))
+    #expect(second.machine.radioUse(of: TestSystem.app).advertisementCount == 0)
+    // As where its session is closed.
+    second.machine.hasFreePlace = true
+    second.handle(.life(.removed(other)))
+    second.advance(by: .zero)
+    #expect(second.machine.radioUse(of: TestSystem.app).advertisementCount == 1)
+  }
+
   private static func isOfAdvertising(_ report: AppReport) -> Bool {
     if case .notAdvertised(_, _, triesAgain: true) = report { true } else { false }
   }
