@@ -357,7 +357,8 @@ final class HostDriver: @unchecked Sendable {
     } catch {
       runner.handle(.bondsUnavailable, now: loop.now)
       return logBondFailure(
-        error, isLasting: true, consequence: " Pairing is disabled until this is fixed.")
+        error, isLasting: true,
+        consequence: " Pairing is disabled until this is fixed and the host starts again.")
     }
     let queue = BondStoreQueue(store) { [weak self] report in
       self?.take(report)
