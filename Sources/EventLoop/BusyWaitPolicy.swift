@@ -5,10 +5,16 @@ import Glibc
 ///
 /// While packets follow one another closely, polling is faster: waking a sleeping processor takes
 /// longer than answering a packet. Every attempt that finds nothing doubles the number of
-/// opportunities that are skipped before the next attempt.
+/// opportunities that are skipped before the next attempt. Where another process has the processor
+/// for longer than an attempt takes, no processor sleeps that would have to be woken: then fewer
+/// attempts are made, and it takes more than one success until there are more.
 package struct BusyWaitPolicy: Sendable {
   private var skipsLeft = 0
   private var nextSkipCount = 1
+  /// How many opportunities are skipped after the next attempt that loses the processor.
+  private var nextLossSkipCount = lossSkipCountMin
+  /// Successes since the processor was lost, or that number was halved.
+  private var successCount = 0
   /// Whether an event is expected since the last poll.
   private var isEventExpected = false
   /// Whether a poll that work ends is followed by another one.
@@ -16,6 +22,11 @@ package struct BusyWaitPolicy: Sendable {
 
   /// The maximum number of consecutive opportunities that are skipped.
   package static let skipCountMax = 1_024
+
+  /// How many are skipped after the first attempt that loses the processor.
+  static let lossSkipCountMin = 2
+  /// The number of successes that halves what the next loss costs.
+  static let successCountToHalve = 64
 
   /// The default for the time to poll: several times the time in which another process of the same
   /// machine answers (docs/decisions/0030-a-host-looks-before-it-sleeps.md).
@@ -49,7 +60,12 @@ package struct BusyWaitPolicy: Sendable {
   /// on coming keeps no loop awake.
   package mutating func polled(foundEvents: Bool?) {
     switch foundEvents {
-    case true?: nextSkipCount = 1
+    case true?:
+      nextSkipCount = 1
+      successCount += 1
+      guard successCount == Self.successCountToHalve else { return }
+      successCount = 0
+      nextLossSkipCount = max(nextLossSkipCount / 2, Self.lossSkipCountMin)
     case false?:
       skipsLeft = nextSkipCount
       nextSkipCount = min(nextSkipCount * 2, Self.skipCountMax)
@@ -57,6 +73,13 @@ package struct BusyWaitPolicy: Sendable {
       isEventExpected = mayPollAgain
       mayPollAgain = false
     }
+  }
+
+  /// Records that another process had the processor for longer than an attempt takes.
+  mutating func lostProcessor() {
+    skipsLeft = nextLossSkipCount
+    nextLossSkipCount = min(nextLossSkipCount * 2, Self.skipCountMax)
+    successCount = 0
   }
 }
 

@@ -226,15 +226,21 @@ package final class EpollLoop: @unchecked Sendable {
     guard busyWaitPolicy.shouldPoll(hasWork: inbox.withLock { !$0.work.isEmpty }) else {
       return nil
     }
-    let end = Instant.now + busyWaitSpan
+    var last = Instant.now
+    let end = last + busyWaitSpan
     while inbox.withLock({ $0.work.isEmpty }) {
       let count = unsafe epoll_wait(descriptor, &events, Int32(events.count), 0)
       let now = Instant.now
       // If another process kept the processor meanwhile, the events were not found in time.
       if now >= end {
-        busyWaitPolicy.polled(foundEvents: false)
+        if now - last >= busyWaitSpan {
+          busyWaitPolicy.lostProcessor()
+        } else {
+          busyWaitPolicy.polled(foundEvents: false)
+        }
         return count > 0 ? Int(count) : nil
       }
+      last = now
       if count > 0 {
         busyWaitPolicy.polled(foundEvents: true)
         return Int(count)

@@ -45,6 +45,32 @@ struct BusyWaitPolicyTests {
     #expect(skipCount(of: policy) == 1)
   }
 
+  @Test
+  func `Each attempt that loses the processor doubles what is skipped, whatever is found between`()
+  {
+    var policy = BusyWaitPolicy()
+    var skips: [Int] = []
+    for _ in 0..<11 {
+      policy.lostProcessor()
+      skips.append(skipCount(of: policy))
+      while !policy.shouldPoll() {}
+      policy.polled(foundEvents: true)
+    }
+    #expect(skips == [2, 4, 8, 16, 32, 64, 128, 256, 512, 1_024, 1_024])
+  }
+
+  @Test func `What a loss of the processor costs is halved by every 64 successes`() {
+    var policy = BusyWaitPolicy()
+    for _ in 0..<6 { policy.lostProcessor() }
+    for _ in 0..<(3 * 64) { policy.polled(foundEvents: true) }
+    policy.lostProcessor()
+    // 128 without the successes.
+    #expect(skipCount(of: policy) == 16)
+    for _ in 0..<(40 * 64) { policy.polled(foundEvents: true) }
+    policy.lostProcessor()
+    #expect(skipCount(of: policy) == 2)
+  }
+
   @Test("an attempt that was ended early doesn't count")
   func endedEarly() {
     var policy = BusyWaitPolicy()
