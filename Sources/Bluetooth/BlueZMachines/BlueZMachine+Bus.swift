@@ -15,6 +15,7 @@ extension BlueZMachine {
     phase = .noOwner
     busFailureCount = 0
     startCount = 0
+    hasValueRule = false
     let changes = "type='signal',sender='\(BusName.bluez)'"
     let properties = changes + ",interface='\(BusName.properties)',member='PropertiesChanged'"
     let matches =
@@ -22,7 +23,7 @@ extension BlueZMachine {
         "type='signal',sender='\(BusName.bus)',member='NameOwnerChanged',arg0='\(BusName.bluez)'",
         changes + ",interface='\(BusName.objectManager)'",
       ]
-      + [BusName.adapter, BusName.device, BusName.characteristic].map { interface in
+      + [BusName.adapter, BusName.device].map { interface in
         properties + ",path_namespace='/org/bluez',arg0='\(interface)'"
       }
     for match in matches {

@@ -16,6 +16,7 @@ extension BlueZMachine {
       return complete(id, token, .failure(.notConnected), into: &actions)
     }
     links[peer]?.operations.append(BlueZLink.Operation(client: id, token: token, work: work))
+    updateValueRule(now: now, into: &actions)
     startNext(peer, now: now, into: &actions)
   }
 

@@ -145,6 +145,7 @@ extension BlueZMachine {
       return
     }
     links[peer]?.phase = .connecting
+    updateValueRule(now: now, into: &actions)
     lastOperation += 1
     links[peer]?.attempt = lastOperation
     send(

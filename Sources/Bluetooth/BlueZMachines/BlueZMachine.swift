@@ -150,6 +150,8 @@ package struct BlueZMachine: Machine, Sendable {
   var busFailureCount = 0
   /// How often D-Bus has started bluetoothd, whose objects were not read since.
   var startCount = 0
+  /// Whether the bus delivers changes of characteristics.
+  var hasValueRule = false
   /// When the owner of bluetoothd's name is looked for again.
   var ownerRetryAt: Instant?
 
@@ -247,6 +249,7 @@ package struct BlueZMachine: Machine, Sendable {
     case .controller(let report): controllerReported(report, into: &actions)
     case .channel(let id, let event): channelReported(id, event, into: &actions)
     }
+    updateValueRule(now: now, into: &actions)
     updateMonitors(now: now, into: &actions)
     updateDiscovery(now: now, into: &actions)
     checkTables()
@@ -305,6 +308,7 @@ package struct BlueZMachine: Machine, Sendable {
         wakeLink(peer, now: now, into: &actions)
       }
     }
+    updateValueRule(now: now, into: &actions)
     updateMonitors(now: now, into: &actions)
     updateDiscovery(now: now, into: &actions)
     checkTables()

@@ -43,6 +43,9 @@ struct BlueZBench {
   /// The calls that register and unregister the agent.
   var agentCalls: [BusCall] = []
   var refusesAgents = false
+  /// Whether the bus delivers changes of characteristics, and the calls that have changed that.
+  var hasValueRule = false
+  var valueRuleCalls: [String] = []
 
   init(adapter: String? = nil) { machine = BlueZMachine(adapter: adapter) }
 
@@ -61,7 +64,14 @@ struct BlueZBench {
         agentCalls.append(call)
         let refusal = BusError(BlueZErrorName.accessDenied, "refused")
         handle(.reply(id, refusesAgents ? .failure(refusal) : .success([])))
-      case .call(let id, let call): calls.append((id, call))
+      case .call(let id, let call) where call.arguments == [.string(BlueZMachine.valueRule)]:
+        hasValueRule = call.member == "AddMatch"
+        valueRuleCalls.append(call.member)
+        handle(.reply(id, .success([])))
+      case .call(let id, let call):
+        // Their effects may be signalled before the reply.
+        if ["Connect", "StartNotify"].contains(call.member) { #expect(hasValueRule) }
+        calls.append((id, call))
       case .answer(let id, let result): answers[id] = result
       case .emit(let signal): signals.append(signal)
       case .deliver(let id, let event): events[id, default: []].append(event)
@@ -156,6 +166,8 @@ struct BlueZBench {
   mutating func change(
     _ path: String, _ interface: String, _ values: [String: BusValue], invalidated: [String] = []
   ) {
+    // As the bus does without a rule.
+    if interface == BusName.characteristic, !hasValueRule { return }
     signal(
       BusName.properties, "PropertiesChanged", path: path,
       [.string(interface), .properties(values), .strings(invalidated)])

@@ -191,13 +191,13 @@ struct RadioTests {
     bench.handle(.busOpened)
     let rules = bench.calls.map(\.call).filter { $0.member == "AddMatch" }
       .compactMap { $0.arguments.first?.text }
-    #expect(rules.count == 5)
+    #expect(rules.count == 4)
     let changes = rules.filter { $0.contains("PropertiesChanged") }
     #expect(
       changes.allSatisfy {
         $0.contains("sender='org.bluez'") && $0.contains("path_namespace='/org/bluez'")
       })
-    let interfaces = ["Adapter1", "Device1", "GattCharacteristic1"]
+    let interfaces = ["Adapter1", "Device1"]
     #expect(
       Set(changes.map { String($0.split(separator: "'").last ?? "") })
         == Set(interfaces.map { "org.bluez." + $0 }))

@@ -131,4 +131,76 @@ struct SubscriptionTests {
     #expect(events.values == [[7]])
     #expect(events.result(UInt64(BlueZLimits.commandCountMax)) == .success(.done))
   }
+
+  // MARK: What the bus delivers
+
+  @Test
+  func
+    `The bus delivers changes of characteristics while something is subscribed, and not for reads`()
+  {
+    var bench = connected()
+    #expect(bench.valueRuleCalls == ["AddMatch", "RemoveMatch"])
+    bench.gatt(.read(0x0C), token: 1)
+    bench.reply(to: "ReadValue", [.bytes([1])])
+    #expect(bench.takeEvents().result(1) == .success(.value([1])))
+    #expect(!bench.hasValueRule && bench.valueRuleCalls.count == 2)
+    bench.subscribe()
+    bench.notify([2])
+    bench.reply(to: "StartNotify")
+    bench.subscribe(0x11, token: 91)
+    bench.reply(to: "StartNotify")
+    #expect(bench.takeEvents().values == [[2]])
+    for (handle, token) in [(0x0C, 92), (0x11, 93)] as [(UInt16, UInt64)] {
+      #expect(bench.hasValueRule)
+      let target = SubscriptionTarget(
+        valueHandle: handle, endHandle: handle, usesIndications: false)
+      bench.request(.unsubscribe(.peer, target, RequestToken(rawValue: token)))
+      bench.reply(to: "StopNotify")
+    }
+    #expect(bench.valueRuleCalls == ["AddMatch", "RemoveMatch", "AddMatch", "RemoveMatch"])
+  }
+
+  @Test func `A refused subscription, and a link that ends with one, need no changes any more`() {
+    var bench = connected()
+    bench.subscribe()
+    bench.refuse("StartNotify", "org.bluez.Error.NotSupported")
+    #expect(!bench.hasValueRule)
+    bench.subscribe(token: 91)
+    bench.reply(to: "StartNotify")
+    bench.changeDevice(["Connected": .boolean(false)])
+    #expect(!bench.hasValueRule)
+  }
+
+  @Test func `The MTU of a link to a device whose objects bluetoothd has kept is heard`() {
+    var bench = connected()
+    bench.changeDevice(["Connected": .boolean(false), "ServicesResolved": .boolean(false)])
+    bench.request(.connect(.peer, ConnectOptions()))
+    bench.changeDevice(["Connected": .boolean(true)])
+    bench.change(valuePath, BusName.characteristic, ["MTU": .uint16(247)])
+    bench.changeDevice(["ServicesResolved": .boolean(true)])
+    #expect(bench.machine.links[.peer]?.info.mtu == 247)
+    #expect(!bench.hasValueRule)
+  }
+
+  @Test
+  func `A new bluetoothd, and a new connection with the bus, have the rule where it is needed`() {
+    var bench = connected()
+    bench.subscribe()
+    bench.reply(to: "StartNotify")
+    bench.handle(.busClosed("It has ended."))
+    bench.advance(by: .seconds(1))
+    bench.calls = []
+    bench.hasValueRule = false
+    bench.handle(.busOpened)
+    bench.answerMatches()
+    bench.reply(to: "GetNameOwner", [.string(daemon)])
+    bench.reply(
+      to: "GetManagedObjects",
+      [.objects([adapterPath: [BusName.adapter: BlueZBench.adapterValues]])])
+    bench.connect()
+    bench.subscribe(token: 91)
+    bench.notify([3])
+    bench.reply(to: "StartNotify")
+    #expect(bench.takeEvents().values == [[3]])
+  }
 }
