@@ -170,9 +170,10 @@ struct RemoteObjects: Sendable {
       .map { RemoteDescriptor(uuid: $0.uuid, handle: $0.handle) }
   }
 
-  /// The values of characteristics with a type, in the order of their handles.
+  /// The values of characteristics, and descriptors, with a type, in the order of their handles.
   func valueHandles(of uuid: BluetoothUUID, in range: HandleRange) -> [UInt16] {
-    characteristics.values.filter { $0.uuid == uuid && range.contains($0.valueHandle) }
-      .map(\.valueHandle).sorted()
+    let values = characteristics.values.filter { $0.uuid == uuid }.map(\.valueHandle)
+    let others = descriptors.values.filter { $0.uuid == uuid }.map(\.handle)
+    return (values + others).filter { range.contains($0) }.sorted()
   }
 }
