@@ -4,8 +4,10 @@
 // A shared worker has no document.
 const root = self.document?.documentElement;
 const beside = (name) => new URL(name, import.meta.url);
-// Whether an answer is a refusal: no conflict, and no failure, after which the server may do better.
-const isRefusal = (status) => status < 500 && status != 204 && status != 409;
+// Whether a server that gives this answer, or none, may do better later: it fails, or has had too much at once.
+const isLater = (status) => !status || status > 499 || [408, 425, 429].includes(status);
+// Whether an answer is a refusal: no conflict, and nothing that is tried again.
+const isRefusal = (status) => !isLater(status) && status != 204 && status != 409;
 
 // The stream is one for all tabs of a browser, since browsers open few connections to a server. It
 // runs in a shared worker, or in the page where there are none. Opening it anew brings snapshots.
@@ -227,7 +229,7 @@ const post = async (message) => {
     signal: AbortSignal.timeout(2e4),
   }).catch(() => 0);
   if (flight != message) return;
-  if (!status || status > 499) {
+  if (isLater(status)) {
     pause = Math.min(2 * pause, 3e3);
     return (retry = setTimeout(post, pause * (0.5 + Math.random()), message));
   }
@@ -374,6 +376,7 @@ const upload = async ([list, row], own, file) => {
   const id = random(2);
   let start = 0;
   let size = 0;
+  let most = 262144;
   let wait = 250;
   for (;;) {
     let end = "";
@@ -395,11 +398,14 @@ const upload = async ([list, row], own, file) => {
       if (start >= file.size) return status;
       wait = 250;
       // A part has 30 seconds: as large as the network is fast, and not larger than a message.
-      if (Date.now() - began < 2e3) size = Math.min(2 * size || 16384, 262144);
-    } else if (isRefusal(status) || status == 507) return status;
+      if (Date.now() - began < 2e3) size = Math.min(2 * size || 16384, most);
+    } else if (status == 413 && size > 4096) {
+      // A proxy takes less at a time. The server itself refuses a file that is too large before its first byte.
+      most = size = Math.max(size >> 1, 4096);
+    } else if ((isRefusal(status) && status != 401) || status == 507) return status;
     else {
-      // Another session, or none now: the file begins anew there.
-      if (status == 409) start = size = 0;
+      // Another session, or none now: the file begins anew there, as all that was typed is typed again.
+      if (status == 409 || status == 401) start = size = 0;
       size &&= Math.max(size >> 1, 4096);
       await new Promise((go) => setTimeout(go, wait * (0.5 + Math.random())));
       wait = Math.min(2 * wait, 3e3);
@@ -511,6 +517,9 @@ const bind = (top, scope) => {
       const refuse = (status) => {
         mark(element, "data-refused", status);
         mark(element, "aria-invalid", status === undefined ? false : "true");
+        // Also in words; but the server has refused nothing of a file that the browser can't read.
+        mark(root, "data-refusal", status || false);
+        showState();
       };
       // So that the same file can be chosen again.
       on("click", () => (element.value = ""));

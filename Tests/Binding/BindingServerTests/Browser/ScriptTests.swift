@@ -125,6 +125,23 @@
       }
     }
 
+    @Test(arguments: [408, 425, 429])
+    func `The script sends a message again that isn't taken now`(status: Int) async throws {
+      try await Self.withPage { browser in
+        let result: [String] = try await browser.script(
+          """
+          snap("e1", "m1");
+          statuses.push(arguments[0]);
+          type("#text", "again");
+          await soon(() => posts.length == 2);
+          return [...posts.map(({ seq, ops }) => `${seq} ${JSON.stringify(ops)}`),
+            String(document.querySelector("#text").dataset.refused)];
+          """, status)
+        let message = #"1 [["set","text","again"]]"#
+        #expect(result == [message, message, "undefined"])
+      }
+    }
+
     @Test("the script keeps and marks refused text, and sends what was done meanwhile")
     func refused() async throws {
       try await Self.withPage { browser in
@@ -275,7 +292,10 @@
 
     @Test(
       "the script tells a refused stream from a server that fails",
-      arguments: [(401, "refused 401"), (403, "refused 403"), (502, "off null"), (409, "off null")])
+      arguments: [
+        (401, "refused 401"), (403, "refused 403"), (502, "off null"), (409, "off null"),
+        (429, "off null"),
+      ])
     func refusedStream(_ status: Int, _ expected: String) async throws {
       try await Self.withPage { browser in
         let result: [String] = try await browser.script(

@@ -236,6 +236,85 @@
       }
     }
 
+    /// Puts a proxy between the page and its server that gives other answers than the server, as `script` decides.
+    private static func interpose(_ script: String, _ browser: Browser) async throws {
+      try await browser.run(
+        """
+        const server = window.fetch;
+        window.answered = [];
+        window.fetch = async (url, options) => {
+          const status = ((url, body) => { \(script) })(url, options?.body);
+          if (!status) return server(url, options);
+          answered.push(status);
+          return { status };
+        };
+        """)
+    }
+
+    @Test
+    func `A file comes whole through a proxy that takes small parts only`() async throws {
+      try await Self.withPage { browser, album, _, folder async throws in
+        try await Self.interpose("if (body?.byteLength > 9000) return 413", browser)
+        let (url, data) = try Self.file("photo", 100_000, in: folder)
+        let input = try await browser.find("#photos")
+        try await browser.type(url.path, into: input)
+        try await browser.wait(until: "document.querySelector('s:not([hidden])') != null")
+        #expect(await album.contents.last == data)
+        #expect(try await browser.script("return answered.join()") == "413")
+        #expect(
+          try await browser.script("return arguments[0].hasAttribute('data-refused')", input)
+            == false)
+      }
+    }
+
+    @Test
+    func `A proxy that takes no part at all refuses the file, after few attempts`() async throws {
+      try await Self.withPage { browser, _, _, folder async throws in
+        try await Self.interpose("if (body?.byteLength > 0) return 413", browser)
+        let (url, _) = try Self.file("photo", 100_000, in: folder)
+        try await browser.type(url.path, into: browser.find("#photos"))
+        try await browser.wait(
+          until: "document.querySelector('#photos').getAttribute('data-refused') == '413'")
+        #expect(try await browser.script("return answered.length") == 3, "16, 8 and 4 kB")
+      }
+    }
+
+    @Test(arguments: [408, 425, 429, 401])
+    func `A file that isn't taken now is sent again, and comes whole`(status: Int) async throws {
+      try await Self.withPage { browser, album, _, folder async throws in
+        try await Self.interpose(
+          "if (url.search.includes('upload=') && [1, 3].includes(++window.count)) return \(status)",
+          browser)
+        try await browser.run("window.count = 0")
+        let (url, data) = try Self.file("photo", 50_000, in: folder)
+        try await browser.type(url.path, into: browser.find("#photos"))
+        try await browser.wait(until: "document.querySelector('s:not([hidden])') != null")
+        #expect(await album.contents.last == data)
+        #expect(try await browser.script("return answered.length") == 2)
+        #expect(try await browser.script("return \(Self.rows).length") == 1)
+      }
+    }
+
+    @Test
+    func `A refused file is told in words, until others are chosen`() async throws {
+      try await Self.withPage { browser, _, _, folder async throws in
+        try await Self.interpose("if (url.search.includes('name=bad')) return 403", browser)
+        let line = "document.querySelector('[data-when=denied]')"
+        let (good, _) = try Self.file("good", 1_000, in: folder)
+        let (bad, _) = try Self.file("bad", 1_000, in: folder)
+        let input = try await browser.find("#photos")
+        try await browser.type("\(bad.path)\n\(good.path)", into: input)
+        try await browser.wait(until: "document.querySelector('s:not([hidden])') != null")
+        try await browser.wait(until: "\(line)?.hidden === false")
+        #expect(
+          try await browser.script("return document.documentElement.dataset.refusal") == "403")
+        // A click, which opens the browser's dialog, empties the input.
+        try await browser.run("arguments[0].value = ''", input)
+        try await browser.type(good.path, into: input)
+        try await browser.wait(until: "\(line).hidden")
+      }
+    }
+
     @Test
     func `A refused file has its reason in the page, its input is marked, and it can be removed`()
       async throws
