@@ -220,8 +220,11 @@ struct SourceTests {
   func retried() async throws {
     try await FlowPage.with("&cards&n=9") { page in
       let asked = "performance.getEntriesByName(`${location.origin}/pictures/0/second`).length"
+      // It is not tried again by itself.
       try await page.browser.run(
         """
+        const later = window.setTimeout
+        window.setTimeout = (action, time) => time < 4000 ? later(action, time) : 1
         albums.image = (index) => index === 0 ? '/pictures/0/second' : '/pictures/0/other'
         flow.apply([['reset']])
         """)
@@ -235,6 +238,56 @@ struct SourceTests {
       try await page.browser.run("flow.apply([['reset']])")
       try await page.browser.wait(
         until: "document.querySelectorAll('.cf-pictured').length === 9")
+    }
+  }
+
+  @Test
+  func
+    `A picture that could not be loaded is tried again after pauses, and the others with it when it comes`()
+    async throws
+  {
+    try await FlowPage.with("&cards&n=9") { page in
+      let result: [String] = try await page.browser.script(
+        """
+        const later = window.setTimeout
+        const pauses = []
+        let again
+        window.setTimeout = (action, time) => {
+          if (time < 4000) return later(action, time)
+          pauses.push(time)
+          again = action
+          return 1
+        }
+        const soon = async (isSo) => { while (!isSo()) await new Promise((done) => later(done, 5)) }
+        const pictured = () => document.querySelectorAll('.cf-pictured').length
+        let isBack = false
+        // Requests of an address that the page makes by other means than images don't count.
+        const source = Object.getOwnPropertyDescriptor(HTMLImageElement.prototype, 'src')
+        let count = 0
+        Object.defineProperty(HTMLImageElement.prototype, 'src', {
+          ...source,
+          set(url) {
+            if (url.includes('/pictures/')) count += 1
+            source.set.call(this, isBack ? url.replace('broken', 'good') : url)
+          },
+        })
+        albums.image = () => '/pictures/0/broken'
+        flow.apply([['reset']])
+        await soon(() => count === 9 && again)
+        const results = []
+        for (let each = 0; each < 6; each += 1) {
+          const next = again
+          again = null
+          next()
+          await soon(() => again)
+          results.push(count)
+        }
+        isBack = true
+        again()
+        await soon(() => pictured() === 9)
+        return [pauses.join(), results.join()]
+        """)
+      #expect(result == ["4000,8000,16000,32000,64000,64000,64000", "10,11,12,13,14,15"])
     }
   }
 

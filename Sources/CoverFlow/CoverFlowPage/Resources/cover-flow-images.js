@@ -3,6 +3,9 @@
 // A browser has six connections to a server by HTTP/1.1. Pictures that don't come must leave some of them to the
 // page: to the stream of its view model, to that of another tab, and to what the user does.
 const loadCountMax = 3
+// Milliseconds until a picture is tried again that could not be loaded, and how far they grow. One tries it, and if it
+// comes, all others: some may never come, and a server that was gone has come back.
+const [pauseMin, pauseMax] = [4_000, 64_000]
 
 /** Pictures that are loaded or on their way, in as many places as the engine's cache has. */
 export class Images {
@@ -16,10 +19,20 @@ export class Images {
   /** The entries that are being loaded, and those that wait for one of these to end. */
   #loading = new Set()
   #waiting = new Set()
+  /** What loads the picture of a number anew, if it is to be seen, and returns whether it is. */
+  #again
+  #failureCount = 0
+  #pause = 0
+  #timer = 0
+  #isRetrying = false
 
-  /** @param arrived called with the id and the picture of what may be shown */
-  constructor(engine, arrived) {
+  /**
+   * @param arrived called with the id and the picture of what may be shown
+   * @param again called with the id of a picture that is to be tried again; returns whether it is requested
+   */
+  constructor(engine, arrived, again) {
     this.#engine = engine
+    this.#again = again
     this.#arrived = arrived
   }
 
@@ -55,7 +68,8 @@ export class Images {
       return null
     }
     this.#drop(ticket.place)
-    const entry = { id, key, url, ticket, picture: new Image(), isLoaded: false, isFailed: false }
+    const entry = { id, key, url, ticket, picture: new Image(), isLoaded: false, failure: 0 }
+    entry.isRetry = this.#isRetrying
     this.#places[ticket.place] = entry
     this.#waiting.add(entry)
     this.#loadNext()
@@ -76,9 +90,37 @@ export class Images {
     this.#leave(entry)
     // The engine knows whether it still belongs to somebody.
     if (this.#engine.finishImage(entry.ticket, isLoaded) === 0) return
-    entry.isFailed = !isLoaded
     entry.isLoaded = isLoaded
-    if (isLoaded) this.#arrived(entry.id, entry.picture)
+    if (!isLoaded) {
+      entry.failure = this.#failureCount += 1
+      return this.#retryLater()
+    }
+    this.#arrived(entry.id, entry.picture)
+    if (!entry.isRetry) return
+    this.#pause = 0
+    for (const each of this.#failed) this.#retry(each)
+  }
+
+  /** The entries that could not be loaded, those that were tried last at the end. */
+  get #failed() {
+    return this.#places.filter((each) => each?.failure).sort((a, b) => a.failure - b.failure)
+  }
+
+  #retryLater() {
+    if (this.#timer) return
+    this.#pause = Math.min(Math.max(2 * this.#pause, pauseMin), pauseMax)
+    this.#timer = setTimeout(() => {
+      this.#timer = 0
+      this.#failed.some((each) => this.#retry(each))
+    }, this.#pause)
+  }
+
+  /** Forgets a failure, and returns whether the picture is requested again. */
+  #retry(entry) {
+    this.#isRetrying = true
+    const isRequested = this.#again(entry.id, () => this.forget(entry.key))
+    this.#isRetrying = false
+    return isRequested
   }
 
   /** Another one may be loaded in an entry's place. */
@@ -99,10 +141,13 @@ export class Images {
 
   /** Lets pictures be tried again that could not be loaded. */
   forgetFailed() {
-    for (const entry of [...this.#places]) if (entry?.isFailed) this.forget(entry.key)
+    for (const entry of [...this.#places]) if (entry?.failure) this.forget(entry.key)
   }
 
   destroy() {
+    clearTimeout(this.#timer)
+    // None is set any more.
+    this.#timer = -1
     this.#waiting.clear()
     this.#places.forEach((_, place) => this.#drop(place))
   }

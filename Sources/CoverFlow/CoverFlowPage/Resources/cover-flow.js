@@ -123,7 +123,11 @@ export class CoverFlow {
     this.#engine = engine
     try {
       this.#build()
-      this.#images = new Images(engine, (id, picture) => this.#showImage(id, picture))
+      this.#images = new Images(
+        engine,
+        (id, picture) => this.#showImage(id, picture),
+        (id, forget) => this.#reloadImage(id, forget),
+      )
       this.#listen()
       this.#resize()
       this.#draw(performance.now())
@@ -389,6 +393,15 @@ export class CoverFlow {
     if (!slot) return
     this.#putImage(slot, picture)
     slot.cover.classList.add('cf-fresh')
+  }
+
+  /** A picture that could not be loaded is requested again, if its item is on a cover. */
+  #reloadImage(id, forget) {
+    const slot = this.#slots.find((each) => each.imageID === id && each.index >= 0)
+    forget()
+    if (!slot?.isWanted) return false
+    this.#loadImage(slot)
+    return true
   }
 
   /** Shows a picture on a cover, or none. */
