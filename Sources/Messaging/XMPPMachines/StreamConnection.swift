@@ -99,6 +99,8 @@
     var request: Request?
     /// The count of deliveries after whose commit the server gets an acknowledgement that it has requested.
     var owedCount: UInt64?
+    /// When it gets one with the count so far; nil once it has.
+    var owedDeadline: Instant?
     var onlineSince: Instant?
 
     /// A server that sends other things may take this many times the time for an answer.
@@ -116,7 +118,10 @@
 
     func nextWake(_ times: StreamTimes, _ pace: StreamPace) -> Instant? {
       switch stage {
-      case .online: requestDeadline(pace.answer(times)) ?? lastReceived + times.silence
+      case .online:
+        min(
+          requestDeadline(pace.answer(times)) ?? lastReceived + times.silence,
+          owedDeadline ?? .distantFuture)
       case .ending(let deadline, _): deadline
       default: deadline.map { min($0, max(lastReceived, lastStep) + pace.negotiation(times)) }
       }

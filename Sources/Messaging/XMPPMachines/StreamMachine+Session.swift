@@ -54,6 +54,7 @@
         let owed = connection.owedCount, session.handled >= owed
       else { return }
       connection.owedCount = nil
+      connection.owedDeadline = nil
       phase = .connected(connection)
       writeAcknowledgement()
     }
@@ -81,7 +82,10 @@
         // It is answered once, when what came before it is committed. A server that requests another one before that
         // gets the count so far: the stream may never pause.
         let isFirst = connection.owedCount == nil
-        if session.uncommittedCount > 0 { connection.owedCount = session.received }
+        if session.uncommittedCount > 0 {
+          connection.owedCount = session.received
+          connection.owedDeadline = isFirst ? now + configuration.times.commit : nil
+        }
         phase = .connected(connection)
         if session.uncommittedCount == 0 || !isFirst { writeAcknowledgement() }
       case .answer(let handled):
