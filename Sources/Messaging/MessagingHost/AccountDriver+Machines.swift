@@ -145,9 +145,12 @@
     }
 
     func lookedUp(_ message: InboundMessage) throws(StoreError) -> LookedUp {
-      let lookups = try store.lookup([message], account: account.description)
+      var lookup: StoreLookup?
+      if !messages.knowsAll(about: message) {
+        lookup = try store.lookup([message], account: account.description).first
+      }
       if contacts.learns(from: message) { handle(.message(message)) }
-      return LookedUp(message, lookups.first ?? StoreLookup())
+      return LookedUp(message, lookup ?? StoreLookup())
     }
 
     /// Ends the connection; it is established again.

@@ -30,7 +30,11 @@
     /// The keys by which the store is searched for a message before it comes to the machine.
     package static func keys(of message: InboundMessage, account: String) -> [SeenKey] {
       var keys: [SeenKey] = []
-      if let id = message.archiveID { keys.append(.archive(id)) }
+      switch message.kind {
+      case .content, .void: if let id = message.archiveID { keys.append(.archive(id)) }
+      // They may come twice.
+      case .receipt, .displayed, .missing, .error, .other: break
+      }
       guard case .content(let content) = message.kind else { return keys }
       let sender = message.sender ?? account
       let name = message.originID ?? message.id ?? ""
@@ -51,6 +55,17 @@
       case .receipt(let id), .displayed(let id), .error(_, let id): id
       case .content where (message.sender ?? account) == account: message.originID ?? message.id
       case .content, .void, .missing, .other: nil
+      }
+    }
+
+    /// Whether the store needn't be searched for a message before it comes to the machine, as for a receipt of a row that is
+    /// in memory: most receipts.
+    package func knowsAll(about message: InboundMessage) -> Bool {
+      switch message.kind {
+      case .receipt(let name), .displayed(let name), .error(_, let name): byOriginID[name] != nil
+      case .void: !message.isBlocked
+      case .missing, .other: true
+      case .content: false
       }
     }
 
