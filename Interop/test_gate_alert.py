@@ -8,12 +8,15 @@ import pathlib
 import shutil
 import signal
 
+import pytest
+
 import limits
 from bumble_peers import bumble_device
 from radios import AMBIT, ROOT, ambit_radio, end
 from test_beacons import BEACON_ADDRESS, FRAME, UUID, _advertise
 from test_messenger import PICTURE
 from xmpp_peers import peer
+from xmpp_scripted import scripted_server
 from xmpp_server import PASSWORD, prosody
 
 # The debug tree of the tests has it.
@@ -58,14 +61,14 @@ async def manager(radio, folder):
         await end(process)
 
 
-def install(server, folder):
+def install(server, folder, account="gate", owner="ann"):
     """The folder of the app, with the account of the gate."""
     folder.mkdir(mode=0o700)
     shutil.copy(ROOT / "Examples/GateAlert/Info.plist", folder)
     shutil.copy(PROGRAM, folder / "gate-alert")
     shutil.copy(PICTURE, folder / "gate.png")
     (folder / "settings").write_text(
-        f"address gate@{server.domain}\npassword {PASSWORD}\nowner ann@{server.domain}\nbeacon {UUID}\n"
+        f"address {account}@{server.domain}\npassword {PASSWORD}\nowner {owner}@{server.domain}\nbeacon {UUID}\n"
         f"server 127.0.0.1:{server.port}\nauthority {server.authority}\n")
     return folder
 
@@ -165,3 +168,35 @@ async def test_a_message_reaches_an_app_once_whose_server_is_killed_while_it_is_
             async with peer(server, "ann") as ann:
                 ann.say("gate", "server")
                 assert await takes(apps, "server") == ["message: server"]
+
+
+QUERIES = {"abilities": "{http://jabber.org/protocol/disco#info}query", "archive": "{urn:xmpp:mam:2}query"}
+
+
+@pytest.mark.parametrize("order", ("connects again", "is launched"))
+@pytest.mark.parametrize("silent", (("abilities",), ("archive",), ("abilities", "archive")), ids="+".join)
+async def test_a_silent_server_holds_no_message_back_until_the_next_wake(order, silent, tmp_path):
+    async with scripted_server(tmp_path / "server") as server, ambit_radio() as radio:
+        async with manager(radio, tmp_path) as apps:
+            await apps.command(
+                "install", str(install(server, tmp_path / "GateAlert", account="ann", owner="bob")))
+            await apps.command("open", APP, "--timeout", "1")
+            await apps.until(is_suspended)
+
+            def be_silent(connection, element):
+                if any(element.find(QUERIES[name]) is not None for name in silent):
+                    connection.session.received += 1
+                    return True
+
+            server.faults = {"iq": be_silent}
+            if order == "connects again":
+                before, server.sessions = server.connection, {}
+                before.close()
+                async with asyncio.timeout(limits.EVENT):
+                    while server.connection is before:
+                        await asyncio.sleep(0.05)
+            else:
+                await apps.command("terminate", APP)
+                await apps.until(lambda status: status["state"] == "notRunning")
+            server.deliver("live")
+            assert await takes(apps, "live") == ["message: live"]
