@@ -57,9 +57,10 @@ extension AppHubMachine {
   private mutating func republish(_ number: UInt64, now: Instant) {
     guard let session = sessions[number] else { return }
     let last = lastToken(of: session)
-    for request in republications[number]?.takeRequests(after: last) ?? [] {
+    for request in republications[number]?.takeRequests(after: last, now: now) ?? [] {
       handle(.requested(session.hostKey, request))
     }
+    noteRetry(number)
     performHubActions(now: now)
   }
 
@@ -109,9 +110,14 @@ extension AppHubMachine {
     if republications[number]?.isEnded == true { republications[number] = nil }
     noteRetry(number)
     touched.insert(number)
-    guard !isRepublishing(session.app) else { return }
+    takeHeld(ofApp: session.app, now: now)
+  }
+
+  /// Takes the bytes of an app's processes that have waited for the host, if none is about to answer.
+  private mutating func takeHeld(ofApp app: AppID, now: Instant) {
+    guard !isRepublishing(app) else { return }
     for (id, process) in processes.sorted(by: { $0.key < $1.key })
-    where process.app == session.app && !process.isFrozen && !process.held.isEmpty {
+    where process.app == app && !process.isFrozen && !process.held.isEmpty {
       takeHeld(of: id, now: now)
     }
   }
@@ -139,7 +145,9 @@ extension AppHubMachine {
   }
 
   private func nextTry(of number: UInt64) -> Instant? {
-    [sessions[number]?.radio.nextTry, republications[number]?.nextTry].compactMap(\.self).min()
+    let republication = republications[number]
+    return [sessions[number]?.radio.nextTry, republication?.nextTry, republication?.overdueAt]
+      .compactMap(\.self).min()
   }
 
   /// Requests again what the host has refused, where it is time.
@@ -150,6 +158,12 @@ extension AppHubMachine {
         outputs.append(.send(session.hostKey, request))
       }
       if republications[number]?.tryAgain(now: now) == true { republish(number, now: now) }
+      if let overdue = republications[number]?.becomeOverdue(now: now), overdue.isOverdue {
+        if overdue.isReported {
+          outputs.append(.life(.report(.publishingDelayed(session.app, session.receiver))))
+        }
+        takeHeld(ofApp: session.app, now: now)
+      }
       noteRetry(number)
     }
   }

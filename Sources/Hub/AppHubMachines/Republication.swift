@@ -43,6 +43,8 @@ struct Republication: Sendable {
   /// About four minutes of attempts.
   static let failureCountMax = 8
   private static let retryPause = TimeSpan.seconds(1)
+  /// A process waits this long for a host that doesn't answer. It has ten seconds to make its managers.
+  private static let answerTime = TimeSpan.seconds(5)
 
   /// What the manager had. It is that until everything is published again or given up.
   private(set) var holdings: SessionHoldings
@@ -54,6 +56,9 @@ struct Republication: Sendable {
   /// When to request again what was refused while the radio was on.
   private(set) var nextTry: Instant?
   private var hasReported = false
+  /// When processes wait no longer for the host's answers.
+  private(set) var overdueAt: Instant?
+  private var isOverdue = false
 
   init(_ holdings: SessionHoldings) {
     self.holdings = holdings
@@ -65,17 +70,18 @@ struct Republication: Sendable {
   /// Whether everything is published or given up.
   var isEnded: Bool { waiting.isEmpty && requested.isEmpty }
   /// Whether the host is about to answer.
-  var isRequested: Bool { !requested.isEmpty }
+  var isRequested: Bool { !requested.isEmpty && !isOverdue }
 
   /// The next requests.
   ///
   /// - Parameter token: The highest token of the session.
-  mutating func takeRequests(after token: RequestToken) -> [HostRequest] {
+  mutating func takeRequests(after token: RequestToken, now: Instant) -> [HostRequest] {
     guard !awaitsRadio, nextTry == nil else { return [] }
     let isNext = waiting.prefix { entry in
       entry.item.includedServices.allSatisfy { handles[$0] != nil }
     }
     waiting.removeFirst(isNext.count)
+    if !isNext.isEmpty, !isOverdue { overdueAt = overdueAt ?? now + Self.answerTime }
     var last = token.rawValue
     return isNext.map { entry in
       last += 1
@@ -111,6 +117,10 @@ struct Republication: Sendable {
     _ token: RequestToken, _ result: Result<HostReply, HostError>, radioIsOn: Bool, now: Instant
   ) -> Outcome {
     guard var entry = requested.removeValue(forKey: token) else { return Outcome() }
+    if requested.isEmpty {
+      overdueAt = nil
+      isOverdue = false
+    }
     switch result {
     case .success(.published(let published)):
       if let handle = entry.item.handle { handles[handle] = published.range.start }
@@ -149,6 +159,15 @@ struct Republication: Sendable {
     guard let nextTry, nextTry <= now else { return false }
     self.nextTry = nil
     return true
+  }
+
+  /// The time of `overdueAt` may have come. Returns whether processes wait no longer, and whether to report it.
+  mutating func becomeOverdue(now: Instant) -> (isOverdue: Bool, isReported: Bool) {
+    guard let overdueAt, overdueAt <= now else { return (false, false) }
+    self.overdueAt = nil
+    isOverdue = true
+    defer { hasReported = true }
+    return (true, !hasReported)
   }
 
   /// Gives up services that include one that is not published, and will not be.

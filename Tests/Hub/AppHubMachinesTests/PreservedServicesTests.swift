@@ -146,6 +146,27 @@ import Testing
     #expect(holdings?.advertising == Self.advertising)
   }
 
+  @Test
+  func `A process waits five seconds for a host that doesn't answer, and publishes by itself`() {
+    var second = Self.next(after: Self.ended(), answers: false)
+    second.person(.opened)
+    second.advance(by: .milliseconds(4_900))
+    #expect(second.process?.attachments.isEmpty == true)
+    second.advance(by: .milliseconds(100))
+    #expect(second.reportCount { if case .publishingDelayed = $0 { true } else { false } } == 1)
+    #expect(second.process?.attachments.count == 1 && second.machine.republications.isEmpty)
+    second.answers = true
+    second.request(.addService(Self.service(0xFF00), RequestToken(rawValue: 1 << 20)))
+    // What the host has published meanwhile is taken back: the process has not heard of it.
+    second.answerRequests()
+    let removed = second.takeRequests().count {
+      if case .removeService = $0 { true } else { false }
+    }
+    #expect(removed == 1)
+    #expect(second.machine.preservedManagers.first?.holdings.services.count == 1)
+    #expect(second.machine.retries.isEmpty)
+  }
+
   @Test(arguments: [HostError.limitReached("attribute handles"), .unsupported("included services")])
   func `Services that the host can't have are reported, and no longer preserved`(error: HostError) {
     var second = Self.next(after: Self.ended(), answers: false)
