@@ -40,7 +40,7 @@ struct Republication: Sendable {
     var isDelayed = false
   }
 
-  /// About four minutes of attempts.
+  /// Two minutes of attempts.
   static let failureCountMax = 8
   private static let retryPause = TimeSpan.seconds(1)
   /// A process waits this long for a host that doesn't answer. It has ten seconds to make its managers.
