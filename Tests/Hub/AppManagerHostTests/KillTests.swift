@@ -138,13 +138,15 @@ private final class Street: @unchecked Sendable {
   private var hub: Process?
   private let counter: OpeningCounter
   private let task: Task<Void, Never>
-  private let step = LockedText()
+  private let step = Locked("")
+  /// The process of the app, as it was seen last.
+  private let processID = Locked<Int32?>(nil)
   private static let lock = "com.example.lock"
   /// A hundred times what an instant takes.
   private static let instantTime = Duration.seconds(240)
 
   private actor OpeningCounter {
-    nonisolated let value = LockedCount()
+    nonisolated let value = Locked(0)
     func follow(_ openings: AsyncStream<Int>) async {
       for await count in openings { value.set(count) }
     }
@@ -177,6 +179,8 @@ private final class Street: @unchecked Sendable {
       for process in [manager, hub] {
         if let process, process.isRunning { kill(process.processIdentifier, SIGKILL) }
       }
+      // Without a manager, a suspended app would stay.
+      if let app = processID.get(), app > 0 { kill(app, SIGKILL) }
     }
     defer { watch.cancel() }
     return try await body()
@@ -233,6 +237,7 @@ private final class Street: @unchecked Sendable {
   }
 
   private func note(_ step: String, _ app: AppManagerStatus.App) {
+    processID.set(app.processID)
     self.step.set(
       "\(step); the app is \(app.state), with \(app.connectionCount) connections and "
         + "\(app.pendingConnectionCount) pending, \(app.waitingCount) waiting events, \(app.counts)"
@@ -273,14 +278,9 @@ private final class Street: @unchecked Sendable {
   }
 }
 
-private final class LockedText: Sendable {
-  private let text = Mutex("")
-  func get() -> String { text.withLock { $0 } }
-  func set(_ new: String) { text.withLock { $0 = new } }
-}
-
-private final class LockedCount: Sendable {
-  private let count = Mutex(0)
-  func get() -> Int { count.withLock { $0 } }
-  func set(_ new: Int) { count.withLock { $0 = new } }
+private final class Locked<Value: Sendable>: Sendable {
+  private let value: Mutex<Value>
+  init(_ value: Value) { self.value = Mutex(value) }
+  func get() -> Value { value.withLock { $0 } }
+  func set(_ new: Value) { value.withLock { $0 = new } }
 }
