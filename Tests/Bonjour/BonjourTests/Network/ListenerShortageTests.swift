@@ -1,4 +1,5 @@
 import BonjourHost
+import Connections
 import Dispatch
 import Essentials
 import EventLoop
@@ -40,6 +41,25 @@ struct ListenerShortageTests {
       #expect(run.discovery.published.map(\.isLive) == [true])
       run.listener.cancel()
       #expect(await run.states.next() == .cancelled)
+    }
+  }
+
+  @Test
+  func
+    `A watch of the network that got no descriptor is tried again, and takes the network for changed`()
+    async
+  {
+    await #expect(processExitsWith: .success) {
+      // The loop has its own before.
+      await withCheckedContinuation { done in EpollLoop.shared.execute { done.resume() } }
+      let files = FewFiles(soft: 256, hard: 256)
+      files.take()
+      let changes = Events<Bool>()
+      let watch = NetworkWatch { changes.add(true) }
+      #expect(DescriptorShortage.count == 1)
+      files.release()
+      #expect(await changes.next() == true)
+      withExtendedLifetime(watch) {}
     }
   }
 
