@@ -63,6 +63,8 @@ extension BlueZMachine {
     into actions: inout [Action]
   ) {
     guard pairings[path] == nil else { return }
+    // What bluetoothd has refused before it may take now.
+    if isAgentRefused, pairings.isEmpty { registeredAgent = nil }
     registerAgent(for: peer, by: id, now: now, into: &actions)
     pairings[path] = BlueZPairing(peer: peer)
     send(
@@ -84,6 +86,7 @@ extension BlueZMachine {
     guard registeredAgent != capability, registeredAgent == nil || pairings.isEmpty else { return }
     if registeredAgent != nil { unregisterAgent(now: now, into: &actions) }
     registeredAgent = capability
+    isAgentRefused = false
     // bluetoothd handles the calls of one program in their order.
     send(
       bluez(
@@ -95,8 +98,9 @@ extension BlueZMachine {
   mutating func agentRegistered(
     _ result: Result<[BusValue], BusError>, into actions: inout [Action]
   ) {
-    // It counts as registered, so that it is tried again with the next links only.
+    // It counts as registered, so that it is tried again with the next links and pairings only.
     if case .failure(let error) = result {
+      isAgentRefused = true
       actions.append(
         .warning("bluetoothd takes no pairing agent: \(error.message) (\(error.name))."))
     }

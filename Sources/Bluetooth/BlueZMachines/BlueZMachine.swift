@@ -211,6 +211,8 @@ package struct BlueZMachine: Machine, Sendable {
   var agents: [(client: BlueZSessionID, capability: SMPIOCapability)] = []
   /// The capability with which the agent is registered.
   var registeredAgent: SMPIOCapability?
+  /// Whether bluetoothd has refused it.
+  var isAgentRefused = false
   var lastPrompt: UInt64 = 0
   /// Numbers the calls of operations and attempts, so that a late reply belongs to none.
   var lastOperation: UInt64 = 0

@@ -232,6 +232,24 @@ struct ChannelTests {
     }
   }
 
+  @Test func `Programs publish a bounded number of channels, and one more when one is taken back`()
+  {
+    var bench = connected()
+    let count = UInt64(BlueZLimits.listenerCountMax)
+    for number in 1...count {
+      bench.request(.publishChannel(psm: nil, requiresEncryption: false, token(number)))
+      bench.handle(
+        .channel(ChannelID(rawValue: number), .listening(psm: 0x80 + UInt16(number))))
+    }
+    #expect(bench.takeEvents().count == Int(count))
+    bench.request(.publishChannel(psm: nil, requiresEncryption: false, token(100)))
+    #expect(bench.takeEvents().result(100) == .failure(.limitReached("published channels")))
+    bench.request(.unpublishChannel(psm: 0x81))
+    bench.request(.publishChannel(psm: nil, requiresEncryption: false, token(101)))
+    #expect(bench.takeEvents().result(101) == nil)
+    #expect(bench.machine.listeners.count == Int(count))
+  }
+
   @Test func `Another adapter has the same PSMs`() {
     var bench = connected()
     bench.request(.publishChannel(psm: nil, requiresEncryption: false, token(1)))

@@ -90,6 +90,20 @@ struct PairingTests {
     #expect(bench.agentCalls.count == 1)
   }
 
+  @Test func `A refused agent is registered for the next pairing`() {
+    var bench = connected(agent: .keyboardDisplay)
+    bench.refusesAgents = true
+    bench.gatt(.read(0x0C), token: 1)
+    bench.reply(to: "ReadValue", [.bytes([1])])
+    bench.refusesAgents = false
+    for token in [2, 3] as [UInt64] {
+      bench.request(.pair(.peer, RequestToken(rawValue: token)))
+      bench.reply(to: "Pair")
+    }
+    #expect(bench.agentCalls.map(\.member) == ["RegisterAgent", "RegisterAgent"])
+    #expect(bench.warnings.count == 1)
+  }
+
   @Test func `An agent that comes later replaces the one for Just Works`() {
     var bench = connected()
     bench.gatt(.read(0x0C), token: 1)
