@@ -142,3 +142,30 @@ struct BlueZLink: Sendable {
     return next
   }
 }
+
+extension BlueZLink.Operation {
+  /// Whether a value is being read.
+  var isRead: Bool {
+    if probeHandle != nil { return true }
+    return switch work {
+    case .gatt(.read), .gatt(.readByUUID), .gatt(.readMultiple): true
+    case .gatt, .subscribe, .unsubscribe: false
+    }
+  }
+
+  /// The handle of the current call.
+  var currentHandle: UInt16 {
+    if let probeHandle { return probeHandle }
+    return switch work {
+    case .gatt(.read(let handle)), .gatt(.write(let handle, _)),
+      .gatt(.writeWithoutResponse(let handle, _)), .gatt(.signedWrite(let handle, _)):
+      handle
+    case .gatt(.reliableWrite(let values)): values.first?.handle ?? 0
+    case .gatt(.readByUUID), .gatt(.readMultiple): remaining.first ?? 0
+    case .gatt(.discoverServices), .gatt(.discoverIncludedServices),
+      .gatt(.discoverCharacteristics), .gatt(.discoverDescriptors):
+      0
+    case .subscribe(let target), .unsubscribe(let target): target.valueHandle
+    }
+  }
+}

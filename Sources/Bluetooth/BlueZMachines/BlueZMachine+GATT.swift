@@ -172,6 +172,12 @@ extension BlueZMachine {
     else { return }
     links[peer]?.running = .nothing
     if let path = link.path {
+      if case .failure(let error) = result, error.name == BlueZErrorName.noReply,
+        pairings[path]?.isImplicit == true
+      {
+        // What had no answer is a user's question, or the pairing.
+        return failPairedOperation(peer, .security(.timeout), now: now, into: &actions)
+      }
       let failure = HostError.security(.pairingFailed(.unspecifiedReason))
       let isFailure = if case .failure = result { true } else { false }
       endImplicitPairing(path, isFailure ? failure : nil, now: now, into: &actions)
@@ -222,6 +228,11 @@ extension BlueZMachine {
   mutating func failPairedOperation(
     _ peer: DeviceAddress, _ error: HostError, now: Instant, into actions: inout [Action]
   ) {
+    if let operation = links[peer]?.operations.first {
+      releaseHeldValue(peer, operation.currentHandle, unless: nil, into: &actions)
+    }
+    links[peer]?.earlyValues = []
+    links[peer]?.droppedEarlyValueCount = 0
     finish(peer, .failure(error), into: &actions)
     if let path = links[peer]?.path {
       endImplicitPairing(path, error, now: now, into: &actions)
@@ -562,33 +573,6 @@ extension BlueZMachine {
     links[peer]?.droppedEarlyValueCount = 0
     for operation in operations {
       complete(operation.client, operation.token, .failure(error), into: &actions)
-    }
-  }
-}
-
-extension BlueZLink.Operation {
-  /// Whether a value is being read.
-  var isRead: Bool {
-    if probeHandle != nil { return true }
-    return switch work {
-    case .gatt(.read), .gatt(.readByUUID), .gatt(.readMultiple): true
-    case .gatt, .subscribe, .unsubscribe: false
-    }
-  }
-
-  /// The handle of the current call.
-  var currentHandle: UInt16 {
-    if let probeHandle { return probeHandle }
-    return switch work {
-    case .gatt(.read(let handle)), .gatt(.write(let handle, _)),
-      .gatt(.writeWithoutResponse(let handle, _)), .gatt(.signedWrite(let handle, _)):
-      handle
-    case .gatt(.reliableWrite(let values)): values.first?.handle ?? 0
-    case .gatt(.readByUUID), .gatt(.readMultiple): remaining.first ?? 0
-    case .gatt(.discoverServices), .gatt(.discoverIncludedServices),
-      .gatt(.discoverCharacteristics), .gatt(.discoverDescriptors):
-      0
-    case .subscribe(let target), .unsubscribe(let target): target.valueHandle
     }
   }
 }

@@ -393,10 +393,10 @@ struct PairingTests {
   @Test func `A read whose question has no answer ends, and so does the question`() throws {
     var (bench, call, id) = asked("RequestPasskey")
     bench.advance(by: BlueZLimits.userAnswerMax)
-    let failure = SecurityFailure.pairingFailed(.unspecifiedReason)
-    let events = bench.takeEvents()
-    #expect(events.contains(.pairingEnded(.peer, failure)))
-    #expect(events.result(1) == .failure(.attTimeout))
+    #expect(
+      bench.takeEvents() == [
+        .completed(Self.one, .failure(.security(.timeout))), .pairingEnded(.peer, .timeout),
+      ])
     guard case .failure(let error)? = bench.answers[call] else {
       Issue.record("the call stays without an answer")
       return
@@ -404,6 +404,29 @@ struct PairingTests {
     bench.request(.answerPairing(try #require(id), .passkey(1)))
     #expect(bench.answers[call] == .failure(error))
     #expect(bench.calls.last?.call.path == secondValuePath)
+  }
+
+  @Test func `A notification during a read whose pairing is refused keeps its characteristic`()
+    throws
+  {
+    var bench = connected(agent: .displayYesNo)
+    bench.subscribe()
+    bench.reply(to: "StartNotify")
+    bench.gatt(.read(0x0C), token: 1)
+    bench.notify([9])
+    bench.gatt(.read(0x11), token: 2)
+    bench.call(
+      BlueZMachine.agentPath, BusName.agent, "RequestConfirmation",
+      [.path(devicePath), .uint32(7)])
+    guard case .pairingPrompt(_, _, let id)? = bench.takeEvents().last else {
+      Issue.record("no prompt")
+      return
+    }
+    bench.request(.answerPairing(id, .reject))
+    #expect(bench.takeEvents().contains(.valueUpdated(.peer, handle: 0x0C, [9])))
+    bench.calls.removeFirst()
+    bench.reply(to: "ReadValue", [.bytes([5])])
+    #expect(bench.takeEvents() == [.completed(RequestToken(rawValue: 2), .success(.value([5])))])
   }
 
   @Test func `A question that bluetoothd takes back ends the read, and the next one goes on`() {
