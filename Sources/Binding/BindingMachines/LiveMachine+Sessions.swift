@@ -76,6 +76,7 @@ extension LiveMachine {
   /// disappeared. A browser opens its stream anew for each tab that comes or goes, and a page that is
   /// loaded again is away for a moment, too.
   private mutating func noteDisappearances(_ now: Instant, _ actions: inout [Action]) {
+    var gone: [ModelID] = []
     for (model, shown) in models where shown.isShown {
       var last = Instant.zero
       let isConnected = shown.tabs.contains { tab in
@@ -85,12 +86,11 @@ extension LiveMachine {
       }
       guard !isConnected else { continue }
       let end = last + BindingLimits.disappearanceTime
-      if end <= now {
-        models[existing: model].isShown = false
-        actions.append(.disappear(model))
-      } else {
-        schedule(end, isCoarse: true)
-      }
+      if end <= now { gone.append(model) } else { schedule(end, isCoarse: true) }
+    }
+    for model in gone.sorted(by: { $0.number < $1.number }) {
+      models[existing: model].isShown = false
+      actions.append(.disappear(model))
     }
   }
 
@@ -98,15 +98,17 @@ extension LiveMachine {
   mutating func endIdleSessions(_ now: Instant, _ actions: inout [Action]) {
     noteDisappearances(now, &actions)
     var waitingCount = 0
+    var over: [TabName] = []
     for (tab, session) in sessions {
       guard let end = session.end else { continue }
       if end <= now {
-        endSession(tab, &actions)
+        over.append(tab)
       } else {
         waitingCount += 1
         schedule(end, isCoarse: true)
       }
     }
+    for tab in over.sorted(by: { $0.text < $1.text }) { endSession(tab, &actions) }
     if waitingCount > BindingLimits.waitingCountMax { endSurplusSessions(&actions) }
   }
 

@@ -50,7 +50,9 @@ extension LiveMachine {
     let surplus = sessions.count + count - BindingLimits.sessionCountMax
     guard surplus > 0 else { return true }
     let waiting = sessions.filter { $0.value.idleSince != nil && !tabs.contains($0.key) }
-      .sorted { ($0.value.idleSince ?? .zero) < ($1.value.idleSince ?? .zero) }
+      .sorted {
+        ($0.value.idleSince ?? .zero, $0.key.text) < ($1.value.idleSince ?? .zero, $1.key.text)
+      }
     guard waiting.count >= surplus else { return false }
     for (tab, _) in waiting.prefix(surplus) { endSession(tab, &actions) }
     return true

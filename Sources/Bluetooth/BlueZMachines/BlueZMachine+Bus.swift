@@ -372,6 +372,7 @@ extension BlueZMachine {
   /// Another adapter is used, which has objects of its own for the devices.
   private mutating func readPaths() {
     paths = [:]
+    let devices = devices.sorted { $0.key < $1.key }
     for (path, device) in devices { rememberPath(path, of: device.address) }
     for (path, device) in devices {
       if let identity = device.identity { rememberPath(path, of: identity) }

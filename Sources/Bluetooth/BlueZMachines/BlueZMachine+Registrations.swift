@@ -17,6 +17,9 @@ struct Refusal: Sendable, Equatable {
     self.error = error
     retryAt = now + BlueZLimits.pause(after: count)
   }
+
+  /// Whether another one is reported instead: that of the most attempts.
+  func precedes(_ other: Refusal) -> Bool { (count, error) < (other.count, other.error) }
 }
 
 extension BlueZMachine {
@@ -75,11 +78,11 @@ extension BlueZMachine {
     if let error = discoveryError, discoveryFailureCount >= BlueZLimits.pauses.count {
       sentences.append("bluetoothd does not start a discovery: \(error).")
     }
-    let refused = services.values.compactMap(\.refusal).max { $0.count < $1.count }
+    let refused = services.values.compactMap(\.refusal).max { $0.precedes($1) }
     if let refused {
       sentences.append("bluetoothd does not take a service again: \(refused.error).")
     }
-    let released = advertisements.values.compactMap(\.refusal).max { $0.count < $1.count }
+    let released = advertisements.values.compactMap(\.refusal).max { $0.precedes($1) }
     if let released {
       sentences.append("bluetoothd does not take an advertisement again: \(released.error).")
     }

@@ -81,8 +81,10 @@ package struct RemoteDatabase: Sendable, Hashable {
     }
   }
 
-  /// Every primary service that was discovered, by any search.
-  var knownServices: [RemoteService] { services ?? servicesByUUID.values.flatMap { $0 } }
+  /// Every primary service that was discovered, by any search, in the order of their handles.
+  var knownServices: [RemoteService] {
+    services ?? servicesByUUID.values.joined().sorted { $0.range.start < $1.range.start }
+  }
 
   /// Whether a service was searched for and not found.
   func lacks(_ service: RemoteService) -> Bool {

@@ -57,4 +57,26 @@ struct AppearanceTests {
     let gone = ModelID(number: 2)
     #expect(bench.appearances[gone] == [true, false] && bench.released.last == gone)
   }
+
+  @Test("view models whose tabs are left at one time disappear and are released in one order")
+  func order() {
+    let bench = LiveBench()
+    let streams = (10..<40).map { bench.open("t\($0)") }
+    for stream in streams.reversed() { bench.handle(.streamClosed(stream)) }
+    bench.advance(by: .seconds(5))
+    let models = (1...30).map { ModelID(number: $0) }
+    #expect(bench.disappeared == models)
+    bench.advance(by: .seconds(3_600))
+    #expect(bench.released == models)
+  }
+
+  @Test("of tabs that wait for equally long, the same ones make room for others")
+  func room() {
+    let bench = LiveBench()
+    let tabs = (0..<BindingLimits.sessionCountMax).map { "t\(10_000 + $0)" }
+    let streams = tabs.map { bench.open($0) }
+    for stream in streams.reversed() { bench.handle(.streamClosed(stream)) }
+    for number in 0..<10 { _ = bench.open("more\(number)") }
+    #expect(bench.released == (1...10).map { ModelID(number: $0) })
+  }
 }

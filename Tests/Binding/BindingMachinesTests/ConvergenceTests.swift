@@ -45,6 +45,24 @@ struct ConvergenceTests {
     }
   }
 
+  @Test("A seed gives one run in all processes, whose hashes differ")
+  func oneRun() async throws {
+    var outputs: Set<[UInt8]> = []
+    for _ in 0..<3 {
+      let end = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
+        for seed: UInt64 in 0..<40 {
+          var options = ConvergenceWorld.Options(seed: seed)
+          options.restarts = seed.isMultiple(of: 2)
+          var world = ConvergenceWorld(options)
+          print(world.run(), world.summary, world.nextDraw())
+        }
+      }
+      outputs.insert(try #require(end).standardOutputContent)
+    }
+    #expect(outputs.count == 1)
+    #expect(outputs.allSatisfy { $0.count > 1_000 })
+  }
+
   @Test("pages converge on a network that loses half of all messages and cuts each fifth stream")
   func worst() {
     Self.run {

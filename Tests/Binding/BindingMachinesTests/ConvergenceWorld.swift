@@ -339,6 +339,9 @@ struct ConvergenceWorld {
     }
   }
 
+  /// A number that differs where a run has drawn more numbers, or fewer.
+  mutating func nextDraw() -> UInt64 { random.next() }
+
   /// How much happened, so that a test can tell that it did.
   var summary: (snapshots: Int, patches: Int, duplicates: Int, messages: Int) {
     (

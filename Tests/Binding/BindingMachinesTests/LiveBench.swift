@@ -83,6 +83,7 @@ final class LiveBench {
   var released: [ModelID] = []
   /// Whether each model has appeared or disappeared, in order.
   var appearances: [ModelID: [Bool]] = [:]
+  var disappeared: [ModelID] = []
   /// The bytes written to each stream and not yet taken.
   var written: [StreamID: [UInt8]] = [:]
   /// Streams with a write that hasn't left.
@@ -139,6 +140,7 @@ final class LiveBench {
       case .disappear(let id):
         precondition(models[id] != nil, "a model disappears after it was released")
         appearances[id, default: []].append(false)
+        disappeared.append(id)
       case .releaseModel(let id):
         models[id] = nil
         released.append(id)

@@ -64,4 +64,22 @@ struct RandomAppTests {
     }
     #expect(transcripts[0] == transcripts[1] && transcripts[0].count > 100)
   }
+
+  @Test("A seed gives one run in all processes, whose hashes differ")
+  func oneRun() async throws {
+    var outputs: Set<[UInt8]> = []
+    for _ in 0..<3 {
+      let end = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
+        for seed: UInt64 in 1...24 {
+          var run = AppRun(seed: seed, keepsTranscript: true)
+          run.perform()
+          // A set is written in any order.
+          for line in run.transcript { print(String(line.sorted())) }
+        }
+      }
+      outputs.insert(try #require(end).standardOutputContent)
+    }
+    #expect(outputs.count == 1)
+    #expect(outputs.allSatisfy { $0.count > 10_000 })
+  }
 }

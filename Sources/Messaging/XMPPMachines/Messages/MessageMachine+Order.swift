@@ -48,6 +48,11 @@
       }
     }
 
+    /// What a machine does has an order that doesn't depend on the process.
+    private static func inOrder(_ keys: some Sequence<StreamKey>) -> [StreamKey] {
+      keys.sorted { ($0.sender, $0.stream) < ($1.sender, $1.stream) }
+    }
+
     private func isPeer(_ address: String) -> Bool { conversations[address] != nil }
 
     private mutating func forget(_ key: StreamKey?, _ commit: inout MessageCommit) {
@@ -65,7 +70,7 @@
         key.sender == address
           || jid.local == nil && JID(key.sender)?.domain.utf8.elementsEqual(jid.domain.utf8) == true
       }
-      for key in keys.sorted(by: { ($0.sender, $0.stream) < ($1.sender, $1.stream) }) {
+      for key in Self.inOrder(keys) {
         while streams[existing: key].hasHole {
           for held in streams[existing: key].skipHole().taken { release(held, &commit) }
         }
@@ -177,7 +182,9 @@
 
     /// The archive was read: the first number of each stream that was seen is its first one.
     mutating func setBaseLines(_ now: Instant, _ commit: inout MessageCommit) {
-      for (key, stream) in streams where stream.next == nil { skipHole(key, now, &commit) }
+      for key in Self.inOrder(streams.filter { $0.value.next == nil }.keys) {
+        skipHole(key, now, &commit)
+      }
     }
 
     // MARK: Holes
@@ -205,7 +212,7 @@
 
     mutating func wakeStreams(_ now: Instant, _ commit: inout MessageCommit) {
       let holes = streams.filter { $0.value.hasHole }.keys
-      for key in holes.sorted(by: { ($0.sender, $0.stream) < ($1.sender, $1.stream) }) {
+      for key in Self.inOrder(holes) {
         guard let stream = streams[key], stream.hasHole else { continue }
         let isOver =
           stream.holeSince.map { $0 + limits.holdBackMax <= now } ?? false

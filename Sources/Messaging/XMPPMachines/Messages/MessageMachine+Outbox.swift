@@ -209,7 +209,9 @@
 
     mutating func sendVoids(_ commit: inout MessageCommit) {
       guard maySend else { return }
-      for (peer, conversation) in conversations where !conversation.voids.isEmpty {
+      let peers = conversations.filter { !$0.value.voids.isEmpty }.keys
+      for peer in peers.sorted() {
+        let conversation = conversations[existing: peer]
         conversations[peer]?.voids = []
         guard conversation.stream.peerHasOrder else { continue }
         for number in conversation.voids.sorted() {
@@ -253,14 +255,11 @@
 
     /// Queues what the archive doesn't have, before everything that was never sent.
     mutating func requeue(isWhole: Bool, _ now: Instant, _ commit: inout MessageCommit) {
-      var found: [RowID] = []
-      for (id, entry) in entries {
-        if entry.stage == .uncertain {
-          found.append(id)
-        } else if entry.stage == .settled, entry.row.fate == .acknowledged {
-          missed(entry, isWhole: isWhole, &commit)
-        }
+      let settled = entries.values.filter { $0.stage == .settled && $0.row.fate == .acknowledged }
+      for entry in settled.sorted(by: { $0.row.id < $1.row.id }) {
+        missed(entry, isWhole: isWhole, &commit)
       }
+      let found = entries.values.filter { $0.stage == .uncertain }.map(\.row.id)
       guard !found.isEmpty else { return }
       for id in found { entries[id]?.stage = .queued }
       queue = (queue + found).sorted()

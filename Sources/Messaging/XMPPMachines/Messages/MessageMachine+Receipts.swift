@@ -125,15 +125,15 @@
     }
 
     mutating func wakeOutbox(_ now: Instant, _ commit: inout MessageCommit) {
-      for (id, due) in deadlines {
-        if due <= now { fail(id, .deadline, &commit) } else { schedule(due) }
-      }
+      for id in deadlines.filter({ $0.value <= now }).keys.sorted() { fail(id, .deadline, &commit) }
+      for due in deadlines.values where due > now { schedule(due) }
+      var duePeers: [String] = []
       for (peer, conversation) in conversations {
         guard let due = conversation.resendAt else { continue }
-        if due > now {
-          schedule(due)
-          continue
-        }
+        if due > now { schedule(due) } else { duePeers.append(peer) }
+      }
+      for peer in duePeers.sorted() {
+        let conversation = conversations[existing: peer]
         conversations[peer]?.resendAt = nil
         conversations[peer]?.resendBelow = nil
         guard isConnected else { continue }

@@ -61,4 +61,18 @@ struct ServiceSearchTests {
     #expect(services.map(\.uuid) == [0xFFF0])
     #expect(requested.map(\.count) == [2, 16, 16, 2, 16, 16])
   }
+
+  @Test func `Services that single searches have found are in the order of their handles`() {
+    var database = RemoteDatabase()
+    var services: [RemoteService] = []
+    for number: UInt16 in 1...30 {
+      let range = HandleRange(number * 16, number * 16 + 9)
+      services.append(
+        RemoteService(uuid: BluetoothUUID(0xFF00 + number), range: range, isPrimary: true))
+    }
+    for service in services.reversed() {
+      database.learn(.discoverServices([service.uuid]), .services([service]))
+    }
+    #expect(database.knownServices == services)
+  }
 }

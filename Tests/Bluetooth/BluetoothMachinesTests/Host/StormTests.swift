@@ -33,6 +33,25 @@ private struct StormTests {
       #expect(runs[0] == runs[1], "seed \(seed)")
     }
   }
+
+  @Test("A seed gives one storm in all processes, whose hashes differ")
+  func oneRun() async throws {
+    var outputs: Set<[UInt8]> = []
+    for _ in 0..<3 {
+      let end = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
+        for seed: UInt64 in 0..<20 {
+          var storm = Storm(seed: seed)
+          for _ in 0..<150 { storm.step() }
+          storm.end()
+          // A set is written in any order.
+          for event in storm.rig.events { print(String("\(event)".sorted())) }
+        }
+      }
+      outputs.insert(try #require(end).standardOutputContent)
+    }
+    #expect(outputs.count == 1)
+    #expect(outputs.allSatisfy { $0.count > 10_000 })
+  }
 }
 
 /// Random clients, a random controller and random peers.

@@ -191,6 +191,20 @@
       #expect(bench.sent.map(\.kind) == [.receipt("id 2", nil)])
     }
 
+    @Test("Streams whose beginning the archive doesn't have go on in one order")
+    func beginningsInOrder() {
+      var bench = MachineBench()
+      bench.connect(hasArchive: true)
+      for number in (10...39).reversed() {
+        let stream = OrderStreamID(high: 1, low: UInt64(number))
+        bench.receive(
+          "\(number)", from: "p\(number)@x", order: OrderElement(stream: stream, number: 7))
+      }
+      #expect(bench.texts.isEmpty)
+      bench.page([])
+      #expect(bench.texts == (10...39).map { "\($0)" })
+    }
+
     @Test("a store that was restored from a copy goes on in a new stream")
     func copy() {
       var bench = MachineBench()

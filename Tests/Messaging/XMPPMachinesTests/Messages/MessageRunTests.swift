@@ -54,6 +54,25 @@
       #expect(resumedCount >= runCount / 2, "hardly a session was resumed")
       #expect(runCount < 100 || copyCount > 0, "no copy of a store was noticed")
     }
+
+    @Test("A seed gives one run in all processes, whose hashes differ")
+    func oneRun() async throws {
+      var outputs: Set<[UInt8]> = []
+      for _ in 0..<3 {
+        let end = await #expect(
+          processExitsWith: .success, observing: [\.standardOutputContent]
+        ) {
+          for seed: UInt64 in 1...24 {
+            var run = MessageRun(seed: seed)
+            run.perform()
+            print(run.summary())
+          }
+        }
+        outputs.insert(try #require(end).standardOutputContent)
+      }
+      #expect(outputs.count == 1)
+      #expect(outputs.allSatisfy { $0.count > 1_000 })
+    }
   }
 
   /// One run, and its check against what the apps have sent.
@@ -100,6 +119,15 @@
         world.at(.seconds(1), .appSends(device: device, peer: peer))
       }
       world.run(until: world.faultEnd + .seconds(4_000))
+    }
+
+    /// What differs where a run has taken another way.
+    mutating func summary() -> String {
+      let texts = world.devices.map { device in
+        device.store.rowOfSequence.sorted { $0.key < $1.key }
+          .map { device.store.incoming[$0.value]?.content.body ?? "" }
+      }
+      return "\(world.number) \(world.lastConnection) \(world.random.next()) \(texts)"
     }
 
     func findings() -> [String] {

@@ -171,6 +171,37 @@
       #expect(bench.fates == [.received])
     }
 
+    @Test("Messages to many accounts fail in the order in which they were sent")
+    func deadlinesInOrder() {
+      var bench = MachineBench()
+      for number in 1...30 { bench.send("\(number)", to: "p\(number)@x", patience: .seconds(10)) }
+      bench.advance(.seconds(11))
+      let failed = bench.actions.compactMap {
+        if case .fate(let id, .failed(.deadline)) = $0 { id } else { nil }
+      }
+      #expect(failed.count == 30 && failed == failed.sorted())
+    }
+
+    @Test("Messages to many accounts are sent again in one order")
+    func resendingInOrder() {
+      var bench = MachineBench()
+      bench.connect()
+      let peers = (10...39).map { "p\($0)@x" }
+      for peer in peers.reversed() {
+        bench.send(peer, to: peer)
+        bench.confirmSent()
+        bench.receipt("id \(peer)", from: peer)
+        bench.send("again \(peer)", to: peer)
+        bench.confirmSent()
+      }
+      bench.advance(.seconds(86_400))
+      let streams = bench.actions.compactMap {
+        if case .load(let stream, _) = $0 { stream } else { nil }
+      }
+      let own = peers.compactMap { bench.store.outgoingStreams[$0]?.stream }
+      #expect(streams.count >= 30 && Array(streams.prefix(30)) == own)
+    }
+
     @Test("a deadline holds over the end of the process, whatever the clock does")
     func deadlineAfterRestart() {
       var bench = MachineBench()
