@@ -160,8 +160,9 @@ struct HeldSocketProcessTests {
   @Test func `An app whose server does not answer is suspended when its time is over`() async throws
   {
     var limits = TestManager.limits
-    limits.backgroundTaskTime = .milliseconds(600)
-    limits.expirationNotice = .milliseconds(300)
+    // The notice comes soon, and the process has long to end its task: one that doesn't in time is ended.
+    limits.backgroundTaskTime = .seconds(120)
+    limits.expirationNotice = .milliseconds(119_700)
     let manager = try await TestManager.start(limits: limits)
     let server = try TestServer(waitingMax: 0)
     let other = try server.connect()

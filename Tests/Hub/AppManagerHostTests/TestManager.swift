@@ -20,6 +20,9 @@ final class TestManager: ManagerCommands {
     var limits = AppLimits()
     limits.endingTime = .milliseconds(300)
     limits.crashPause = .milliseconds(100)
+    // They end a process that hangs. On a busy machine, one that doesn't may take some seconds.
+    limits.launchTime = .seconds(120)
+    limits.enteringBackgroundTime = .seconds(120)
     return limits
   }
 
