@@ -68,4 +68,23 @@ struct FaultRunTests {
     #expect(runs[0].transcripts == runs[1].transcripts, "seed \(seed)")
     #expect(runs[0].transcripts.contains { ($0?.eventCount ?? 0) > 20 }, "seed \(seed)")
   }
+
+  @Test("A seed gives one run in all processes, whose hashes differ")
+  func oneRun() async throws {
+    var outputs: Set<[UInt8]> = []
+    for _ in 0..<3 {
+      let end = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
+        for seed: UInt64 in 1...24 {
+          let run = FaultRun(seed: seed, keepsTranscript: true)
+          _ = run.perform()
+          for transcript in run.transcripts {
+            print(transcript?.eventCount ?? 0, transcript?.fingerprint ?? 0)
+          }
+        }
+      }
+      outputs.insert(try #require(end).standardOutputContent)
+    }
+    #expect(outputs.count == 1)
+    #expect(outputs.allSatisfy { $0.count > 1_000 })
+  }
 }
