@@ -5,7 +5,7 @@ import Testing
 
 @testable import AmbitCLI
 
-@Suite("ambit trace survey", .timeLimit(.minutes(4)))
+@Suite("ambit trace survey", .timeLimit(.minutes(5)))
 struct SurveyTests {
   @Test("a place is done when enough receivers have heard enough, within a minute")
   func stop() {

@@ -7,7 +7,7 @@
   @testable import AmbitMessage
   @testable import Messaging
 
-  @Suite(.timeLimit(.minutes(1)))
+  @Suite(.timeLimit(.minutes(5)))
   struct SentFileTests {
     private let transfers = UpdateFeed<FileTransferID, FileTransferChange>()
     private let changes = UpdateFeed<MessageID, MessageStateChange>()

@@ -32,6 +32,21 @@ struct TreeTests {
     "Tests/ReactiveTests/Schedulers/ClockSchedulerTests.swift"
   ]
 
+  @Test("A time limit of tests ends only what hangs")
+  func timeLimits() {
+    var count = 0
+    for file in SourceTree.swiftFiles where file.path.hasPrefix("Tests/") {
+      let limits = file.lines.joined(separator: "\n")
+        .matches(of: #/\.timeLimit\(\s*\.minutes\(\s*([0-9]+)\)/#)
+      for limit in limits {
+        count += 1
+        let isGenerous = Int(limit.1).map { $0 >= 5 } ?? false
+        #expect(isGenerous, "\(file.path): a busy machine may need longer than \(limit.1) minutes")
+      }
+    }
+    #expect(count > 100, "limits were not found")
+  }
+
   @Test("no two public types of the package have one name")
   func uniquePublicTypes() {
     var modules: [String: Set<String>] = [:]

@@ -44,7 +44,7 @@
   }
 
   @Suite(
-    .enabled(if: PrivateBus.isAvailable, "dbus-daemon is not installed"), .timeLimit(.minutes(2)))
+    .enabled(if: PrivateBus.isAvailable, "dbus-daemon is not installed"), .timeLimit(.minutes(5)))
   struct BlueZHostTests {
     private static let peer = DeviceAddress(bits: 0xC011_2233_4455, kind: .random)
     private static let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }

@@ -14,7 +14,7 @@
 
   /// A hub whose radio is bluetoothd's, and programs that use it.
   @Suite(
-    .enabled(if: PrivateBus.isAvailable, "dbus-daemon is not installed"), .timeLimit(.minutes(2)))
+    .enabled(if: PrivateBus.isAvailable, "dbus-daemon is not installed"), .timeLimit(.minutes(5)))
   struct BlueZHubTests {
     private static let peer = DeviceAddress(bits: 0xC011_2233_4455, kind: .random)
     private static let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }

@@ -58,7 +58,7 @@ extension PropertyProtocol where Value: Sendable {
   }
 }
 
-@Suite("The messenger", .timeLimit(.minutes(1)))
+@Suite("The messenger", .timeLimit(.minutes(5)))
 @MainActor
 struct MessengerTests {
   private let mailbox = TestMailbox()

@@ -6,7 +6,7 @@
   import Glibc
   import Testing
 
-  @Suite(.timeLimit(.minutes(3)))
+  @Suite(.timeLimit(.minutes(5)))
   struct AppStoreKillTests {
     private static let program = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
       .deletingLastPathComponent().appending(path: "app-store-program")

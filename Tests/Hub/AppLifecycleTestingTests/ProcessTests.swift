@@ -218,7 +218,7 @@ struct ProcessTests {
     }
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(5)))
   func `A suspended app is stopped, and goes on when it is opened`() async throws {
     try await SimulatedPhone.run(seed: 1, apps: [.identified]) { phone in
       let app = phone[.identified]

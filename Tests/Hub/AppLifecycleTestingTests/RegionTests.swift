@@ -320,7 +320,7 @@ struct RegionTests {
 
   /// Waits for something that a task of an app does.
   private func eventually(_ phone: SimulatedPhone, _ condition: () -> Bool) async throws {
-    let end = ContinuousClock.now + .seconds(30)
+    let end = ContinuousClock.now + .seconds(120)
     while !condition() {
       try #require(ContinuousClock.now < end, "a task of an app didn't do it")
       phone.advance(by: .zero)

@@ -45,7 +45,7 @@ private final class AppProgram {
   }
 }
 
-@Suite("A program with an app that no system runs", .timeLimit(.minutes(1)))
+@Suite("A program with an app that no system runs", .timeLimit(.minutes(5)))
 struct AppProgramTests {
   private static let lines = [
     "made 0", "active true true true", "BGTaskSchedulerErrorDomain 3", "no token 3010",

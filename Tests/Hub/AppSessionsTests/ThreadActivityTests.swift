@@ -6,7 +6,7 @@ import Testing
 @testable import AppSessions
 
 /// Each in a process of its own, whose other threads are the test's.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ThreadActivityTests {
   @Test func `Work of another thread is waited for while it runs`() async {
     await #expect(processExitsWith: .exitCode(7)) {

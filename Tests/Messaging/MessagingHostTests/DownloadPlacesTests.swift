@@ -4,7 +4,7 @@
 
   @testable import MessagingHost
 
-  @Suite(.timeLimit(.minutes(1)))
+  @Suite(.timeLimit(.minutes(5)))
   struct DownloadPlacesTests {
     /// Begins downloads that don't end before `held`, and returns when all of them run.
     private func hold(

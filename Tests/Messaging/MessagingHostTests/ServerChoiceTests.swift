@@ -36,7 +36,7 @@
 
     @Test(
       "The next server is tried after one that refuses, one that ends and one without TLS, without a pause",
-      .timeLimit(.minutes(1)))
+      .timeLimit(.minutes(5)))
     func nextServer() async throws {
       let (reached, continuation) = AsyncStream.makeStream(of: String.self)
       let ending = try await Self.listen(answersFirst: false) { continuation.yield("ending") }

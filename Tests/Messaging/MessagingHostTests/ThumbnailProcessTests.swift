@@ -6,7 +6,7 @@
 
   @testable import MessagingHost
 
-  @Suite("Small pictures that a process makes", .timeLimit(.minutes(1)))
+  @Suite("Small pictures that a process makes", .timeLimit(.minutes(5)))
   struct ThumbnailProcessTests {
     /// A program in the place of the one that makes pictures.
     private static func run(_ script: String, timeMax: TimeSpan = .seconds(30)) throws -> [UInt8]? {

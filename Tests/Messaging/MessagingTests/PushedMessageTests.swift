@@ -3,7 +3,7 @@
   import Messaging
   import Testing
 
-  @Suite("Messages of remote notifications", .timeLimit(.minutes(1)))
+  @Suite("Messages of remote notifications", .timeLimit(.minutes(5)))
   struct PushedMessageTests {
     private static func open(_ path: String) throws -> MessagingAccount {
       try MessagingAccount(

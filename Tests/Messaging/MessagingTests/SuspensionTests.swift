@@ -3,7 +3,7 @@
   import Messaging
   import Testing
 
-  @Suite("An account of an app that is suspended", .timeLimit(.minutes(1)))
+  @Suite("An account of an app that is suspended", .timeLimit(.minutes(5)))
   struct SuspensionTests {
     @Test("Preparing for suspension returns without a connection, and after the account has ended")
     func preparation() async throws {

@@ -125,7 +125,7 @@
     private static func expectSoon(
       sourceLocation: SourceLocation = #_sourceLocation, _ condition: @MainActor () -> Bool
     ) async {
-      let end = ContinuousClock().now + .seconds(30)
+      let end = ContinuousClock().now + .seconds(60)
       while !(await condition()), ContinuousClock().now < end { await Task.yield() }
       let holds = await condition()
       #expect(holds, sourceLocation: sourceLocation)

@@ -6,7 +6,7 @@ import Testing
 @testable import Bonjour
 
 /// A peer that sends its reason and closes. The next bytes to it fail, which must not hide the reason.
-@Suite("What a peer sent before it closed", .timeLimit(.minutes(1)))
+@Suite("What a peer sent before it closed", .timeLimit(.minutes(5)))
 struct UnreadInputTests {
   /// A connection whose peer has sent a text and is gone.
   private static func refused(_ reason: String) throws -> TCPConnection {

@@ -48,7 +48,7 @@
     }
 
     @Test(
-      "a process that ends in any write leaves a prefix of its commits", .timeLimit(.minutes(2)))
+      "a process that ends in any write leaves a prefix of its commits", .timeLimit(.minutes(5)))
     func kill() throws {
       var killedCount = 0
       var numbers: Set<Int64> = []
