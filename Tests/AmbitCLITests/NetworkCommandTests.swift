@@ -31,10 +31,12 @@ struct NetworkCommandTests {
   @Test("a service of a host without an address is not resolved, which is a failure")
   func unresolved() async throws {
     let publisher = try await publish("Lamp", "--host", "nowhere-\(run)")
-    let end = try await AmbitRun.end(
-      "resolve", "Lamp", type, "--interface", "lo", "--timeout", "5")
-    #expect(end.status == AmbitCLI.ExitStatus.notFound.rawValue && end.output.isEmpty)
-    #expect(end.complaints.joined().contains("did not answer with an address"), "\(end)")
+    // On a busy machine, the publisher itself may not answer in that time.
+    let command = ["resolve", "Lamp", type, "--interface", "lo", "--timeout", "5"]
+    let end = try await AmbitRun.end(command) { end in
+      end.complaints.joined().contains("did not answer with an address")
+    }
+    #expect(end.status == AmbitCLI.ExitStatus.notFound.rawValue && end.output.isEmpty, "\(end)")
     withExtendedLifetime(publisher) {}
   }
 
