@@ -70,7 +70,7 @@ struct AppearanceTests {
     #expect(bench.released == models)
   }
 
-  @Test("of tabs that wait for equally long, the same ones make room for others")
+  @Test("The same tabs make room for others where several wait for equally long")
   func room() {
     let bench = LiveBench()
     let tabs = (0..<BindingLimits.sessionCountMax).map { "t\(10_000 + $0)" }
