@@ -14,6 +14,7 @@ struct FlickrPhotos: Photos {
     var pictures: URL
     /// Seconds, for a whole answer.
     var timeMax = 10.0
+    var now: @Sendable () -> ContinuousClock.Instant = { .now }
   }
 
   static let pageSize = 100
@@ -31,9 +32,10 @@ struct FlickrPhotos: Photos {
     self.configuration = configuration
     let client = HTTPClient(timeMax: configuration.timeMax)
     self.client = client
+    let server = SilentServer(now: configuration.now)
     pictures = PictureStore(byteCountMax: 64 << 20, loadCountMax: 6) {
       path throws(HTTPClient.Failure) in
-      try await Self.load(path, configuration, client)
+      try await Self.load(path, configuration, client, server)
     }
   }
 
@@ -137,10 +139,12 @@ struct FlickrPhotos: Photos {
 
   @concurrent
   private static func load(
-    _ path: String, _ configuration: Configuration, _ client: HTTPClient
+    _ path: String, _ configuration: Configuration, _ client: HTTPClient, _ server: SilentServer
   ) async throws(HTTPClient.Failure) -> Picture? {
     let address = configuration.pictures.appending(path: String(path.dropFirst("flickr/".count)))
-    let answer = try await client.get(address, byteCountMax: pictureByteCountMax)
+    let answer = try await server.answer { () async throws(HTTPClient.Failure) in
+      try await client.get(address, byteCountMax: pictureByteCountMax)
+    }
     guard answer.status == 200 else {
       if answer.status >= 500 { throw .unreachable }
       return nil

@@ -2,6 +2,7 @@ import ExampleProgram
 import Foundation
 import PictureStore
 import Reactive
+import Synchronization
 import Testing
 
 @testable import photo_search
@@ -246,6 +247,73 @@ struct FlickrTests {
     } _: { photos, _ in
       await #expect(throws: isEndless ? HTTPClient.Failure.tooLarge : .noAnswer) {
         try await photos.picture(at: "flickr/65535/51_ab_z.jpg")
+      }
+    }
+  }
+}
+
+@Suite("A server of pictures that doesn't answer")
+final class SilentServerTests: Sendable {
+  private let time = Mutex(ContinuousClock.now)
+
+  @Test
+  func `It gets one request after each pause, until it answers`() async throws {
+    let server = SilentServer { self.time.withLock(\.self) }
+    let requestCount = Mutex(0)
+    let outcome = Mutex(Result<HTTPClient.Answer, HTTPClient.Failure>.failure(.noAnswer))
+    func request() async -> Result<HTTPClient.Answer, HTTPClient.Failure> {
+      do throws(HTTPClient.Failure) {
+        return .success(
+          try await server.answer { () throws(HTTPClient.Failure) in
+            requestCount.withLock { $0 += 1 }
+            return try outcome.withLock(\.self).get()
+          })
+      } catch {
+        return .failure(error)
+      }
+    }
+    for (index, pause) in [2.0, 4, 8, 16, 32, 64, 64].enumerated() {
+      _ = await request()
+      #expect(requestCount.withLock(\.self) == index + 1)
+      time.withLock { $0 += .seconds(pause - 0.1) }
+      for _ in 0..<3 { _ = await request() }
+      #expect(requestCount.withLock(\.self) == index + 1, "none during a pause")
+      time.withLock { $0 += .seconds(0.2) }
+    }
+    // Any answer counts, also one that is no picture.
+    outcome.withLock { $0 = .failure(.unreachable) }
+    for _ in 0..<3 { _ = await request() }
+    #expect(requestCount.withLock(\.self) == 10)
+    outcome.withLock { $0 = .success(.init(status: 200, body: [7])) }
+    #expect(try await request().get().body == [7])
+  }
+
+  /// The requests under way, which end when they are resumed.
+  private let underWay = Mutex<[CheckedContinuation<Void, Never>]>([])
+
+  private func silentRequest(_ server: SilentServer) async {
+    _ = try? await server.answer { () async throws(HTTPClient.Failure) in
+      await withCheckedContinuation { end in self.underWay.withLock { $0.append(end) } }
+      throw .noAnswer
+    }
+  }
+
+  @Test
+  func `Requests that are under way together begin one pause, and one of them tries the server`()
+    async
+  {
+    let server = SilentServer { self.time.withLock(\.self) }
+    for (count, pause) in [(6, 0.0), (0, 1.9), (1, 0.2), (0, 3.9), (1, 0.2)] {
+      time.withLock { $0 += .seconds(pause) }
+      await withTaskGroup { group in
+        for _ in 0..<6 { group.addTask { await self.silentRequest(server) } }
+        // The others end at once.
+        for _ in 0..<(6 - count) { await group.next() }
+        while underWay.withLock(\.count) < count { await Task.yield() }
+        underWay.withLock { requests in
+          for request in requests { request.resume() }
+          requests = []
+        }
       }
     }
   }
