@@ -81,7 +81,8 @@
       let archiveID = hasArchive ? archiveID : nil
       if let archiveID, shared.isKnown(.room(jid.description, archiveID), []) { return }
       for key in Self.keys(room: jid, archiveID: archiveID, message) { shared.remember(key) }
-      if archiveID == nil { hasMessagesWithoutArchive = true }
+      // An archive that is read for the first time may bring it again, also to a later process.
+      if archiveID == nil, reader.isNew { setArchiveBehind(true, &shared) }
       reflected(message, &shared)
       shared.actions.append(.deliver(.message(message)))
     }
@@ -237,7 +238,7 @@
         shared.actions.append(.deliver(.archiveGap(jid, since: since, now: shared.wall)))
         request(query, &shared)
       case .history(let end, let cut, let query):
-        comparesContent = hasMessagesWithoutArchive
+        comparesContent = stored.isArchiveBehind
         stored.historyEnd = end.map { HistoryEnd(id: $0.id, date: $0.date, isCut: cut != nil) }
         storeArchive(&shared)
         if let cut { shared.actions.append(.deliver(.historyStart(jid, cut))) }

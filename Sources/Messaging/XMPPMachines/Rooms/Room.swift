@@ -63,8 +63,6 @@
     var readingStart = Instant.zero
     /// Whether the archive is read from a time, so that its identifiers may be new.
     var comparesContent = false
-    /// Whether messages came while the room had no archive, which one that it has later may bring again.
-    var hasMessagesWithoutArchive = false
     var held: [Held] = []
     var heldByteCount = 0
     /// Since when the oldest one waits, and since when they wait without a reading of the archive.

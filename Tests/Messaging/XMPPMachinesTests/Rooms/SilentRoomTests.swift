@@ -242,6 +242,26 @@
       #expect(run.bodies.count == 31 && run.messages.last?.arrival == .late)
     }
 
+    @Test func `What went ahead of a room's first archive comes once, also to a later process`()
+      throws
+    {
+      var run = try RoomRun()
+      run.connect()
+      run.join()
+      while run.machine.rooms[run.room]?.phase != .discovering, run.step() {}
+      run.say("live", id: "1")
+      while run.machine.rooms[run.room]?.held.isEmpty == true, run.step() {}
+      #expect(run.machine.holdsMessagesBack)
+      run.endSession(handling: 0)
+      run.wait(.seconds(10))
+      #expect(run.bodies == ["live"])
+      run.kill()
+      run.connect()
+      run.settle()
+      #expect(run.state == .joined && run.bodies == ["live"])
+      #expect(run.stored[run.room]?.isArchiveBehind == false)
+    }
+
     @Test func `Rooms that don't answer keep another one from being joined for ten seconds`() throws
     {
       var run = try RoomRun()
