@@ -142,8 +142,9 @@
     /// Whether the batch waits a moment for another one, so that both are one transaction: most of the server's
     /// acknowledgements come shortly before a message or a receipt.
     private func waits() -> Bool {
-      guard session != nil, !closing.isRequested, wakes.waiting.isEmpty, !batch.isEmpty,
-        batch.mayWait
+      // Only in a session that the next process resumes does the server repeat what was lost.
+      guard session != nil, stored?.id.isEmpty == false, !closing.isRequested,
+        wakes.waiting.isEmpty, !batch.isEmpty, batch.mayWait
       else { return false }
       let now = Instant.now
       let due = batchDue ?? now + Self.joiningTime

@@ -222,14 +222,18 @@
     func run() {
       guard !isRunning else { return }
       isRunning = true
-      while !closing.isStoreClosed, !rejections.isReloading, written == nil ? step() : stepAhead() {
-      }
-      channel?.flush()
+      repeat {
+        while mayRun, written == nil ? step() : stepAhead() {}
+        // A write that fails ends the connection, which is another input.
+        channel?.flush()
+      } while mayRun && written == nil && !hasNoInputs
       isRunning = false
       closeIfDone()
       endWakesIfHandled()
       setTimer()
     }
+
+    private var mayRun: Bool { !closing.isStoreClosed && !rejections.isReloading }
 
     /// Does the next thing; false without one.
     private func step() -> Bool {

@@ -99,8 +99,6 @@
     var request: Request?
     /// The count of deliveries after whose commit the server gets an acknowledgement that it has requested.
     var owedCount: UInt64?
-    /// When it gets one with the count so far; nil once it has.
-    var owedDeadline: Instant?
     var onlineSince: Instant?
 
     /// A server that sends other things may take this many times the time for an answer.
@@ -118,10 +116,7 @@
 
     func nextWake(_ times: StreamTimes, _ pace: StreamPace) -> Instant? {
       switch stage {
-      case .online:
-        min(
-          requestDeadline(pace.answer(times)) ?? lastReceived + times.silence,
-          owedDeadline ?? .distantFuture)
+      case .online: requestDeadline(pace.answer(times)) ?? lastReceived + times.silence
       case .ending(let deadline, _): deadline
       default: deadline.map { min($0, max(lastReceived, lastStep) + pace.negotiation(times)) }
       }

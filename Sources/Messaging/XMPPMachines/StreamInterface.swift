@@ -52,9 +52,6 @@
     /// From a ping or a request for an acknowledgement to the end of the connection, if nothing arrives, and the silence
     /// that ends a negotiation. ``StreamPace`` makes it longer for servers that are slow.
     package var answer: TimeSpan
-    /// From the server's request for an acknowledgement to one with the count so far, if what came before is still not
-    /// committed: a server without an answer ends the connection.
-    package var commit: TimeSpan = .seconds(3)
     /// The pause before the first new connection is between nothing and this; later ones double.
     package var firstPause: TimeSpan
     package var longestPause: TimeSpan

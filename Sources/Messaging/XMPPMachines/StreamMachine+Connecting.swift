@@ -240,17 +240,11 @@
     }
 
     mutating func wakeConnection() {
-      guard case .connected(var connection) = phase,
+      guard case .connected(let connection) = phase,
         let due = connection.nextWake(configuration.times, pace), due <= now
       else { return }
       switch connection.stage {
       case .online:
-        if let due = connection.owedDeadline, due <= now {
-          connection.owedDeadline = nil
-          phase = .connected(connection)
-          writeAcknowledgement()
-          return
-        }
         guard connection.request != nil else { return requestAcknowledgement() }
         pace.noteSilence()
         fail(.silent)

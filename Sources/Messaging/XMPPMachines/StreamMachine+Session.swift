@@ -54,7 +54,6 @@
         let owed = connection.owedCount, session.handled >= owed
       else { return }
       connection.owedCount = nil
-      connection.owedDeadline = nil
       phase = .connected(connection)
       writeAcknowledgement()
     }
@@ -82,10 +81,7 @@
         // It is answered once, when what came before it is committed. A server that requests another one before that
         // gets the count so far: the stream may never pause.
         let isFirst = connection.owedCount == nil
-        if session.uncommittedCount > 0 {
-          connection.owedCount = session.received
-          connection.owedDeadline = isFirst ? now + configuration.times.commit : nil
-        }
+        if session.uncommittedCount > 0 { connection.owedCount = session.received }
         phase = .connected(connection)
         if session.uncommittedCount == 0 || !isFirst { writeAcknowledgement() }
       case .answer(let handled):

@@ -7,7 +7,7 @@
 
   @testable import MessagingHost
 
-  @Suite("An account whose app is about to be suspended", .timeLimit(.minutes(1)))
+  @Suite("An account whose app is about to be suspended", .timeLimit(.minutes(5)))
   struct SuspendedAccountTests {
     @Test func `Messages that wait for the archive reach the app before it is suspended`()
       async throws

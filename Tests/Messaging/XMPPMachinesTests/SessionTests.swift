@@ -145,21 +145,6 @@
       #expect(stream.written.first?.name == "iq")
     }
 
-    @Test func `A request is answered after three seconds of a store that does not write`() throws {
-      var stream = try ScriptedStream()
-      stream.goOnline()
-      for id in ["a", "b"] { stream.receive(ScriptedStream.incoming(id)) }
-      stream.receive(.request)
-      stream.wait(.milliseconds(2_999))
-      #expect(stream.written.isEmpty)
-      stream.wait(.milliseconds(1))
-      #expect(stream.written == [StreamManagement.answer(handled: 0).element])
-      stream.wait(.seconds(30))
-      #expect(stream.written.isEmpty)
-      stream.handle(.handled(through: 2, session: 1))
-      #expect(stream.written == [StreamManagement.answer(handled: 2).element])
-    }
-
     @Test("a request is answered once, when what came before it is committed")
     func acknowledging() throws {
       var stream = try ScriptedStream()

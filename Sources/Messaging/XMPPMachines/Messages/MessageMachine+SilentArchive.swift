@@ -66,8 +66,8 @@
       }
     }
 
-    /// A row reports once that earlier messages may be missing, before the first message that doesn't wait for them. A new
-    /// store misses none: what its archive has is history.
+    /// A row reports that earlier messages may be missing, before the first message that doesn't wait for them, and once until
+    /// the archive was read. A new store misses none: what its archive has is history.
     mutating func reportMissing(_ now: Instant, _ commit: inout MessageCommit) {
       guard !isArchiveBehind, !archive.isNew, historyEnd == nil else { return }
       setArchiveBehind(true, &commit)
@@ -79,6 +79,7 @@
 
     /// A later process must know it, too.
     mutating func setArchiveBehind(_ isBehind: Bool, _ commit: inout MessageCommit) {
+      guard isArchiveBehind != isBehind else { return }
       isArchiveBehind = isBehind
       commit.changes.append(.setArchiveBehind(isBehind))
     }

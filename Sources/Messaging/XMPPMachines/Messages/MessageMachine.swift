@@ -291,7 +291,7 @@
       // Without an archive nothing comes from it later.
       goesAhead = hasArchive && !isWhole
       releaseWaiting(isAhead: goesAhead, now, &commit)
-      if isWhole, isArchiveBehind { setArchiveBehind(false, &commit) }
+      if isWhole { setArchiveBehind(false, &commit) }
       needsArchive = false
       renumberCopied(&commit)
       requeue(isWhole: isWhole, now, &commit)

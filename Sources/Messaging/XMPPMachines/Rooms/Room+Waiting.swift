@@ -37,7 +37,8 @@
       }
     }
 
-    /// A row reports once that earlier messages may be missing, before the first message that doesn't wait for them.
+    /// A row reports that earlier messages may be missing, before the first message that doesn't wait for them, and once until
+    /// the archive was read.
     mutating func reportMissing(_ shared: inout RoomShared) {
       guard !stored.isArchiveBehind, !reader.isNew, stored.historyEnd == nil else { return }
       setArchiveBehind(true, &shared)

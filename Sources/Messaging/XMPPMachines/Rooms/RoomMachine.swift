@@ -219,7 +219,7 @@
     mutating func makePlace() -> Bool {
       guard rooms.count >= shared.limits.roomCountMax else { return true }
       let left = rooms.values.filter {
-        !$0.stored.isWanted && !$0.stored.isBookmarkDue && $0.outgoing.isEmpty
+        !$0.stored.isWanted && !$0.stored.isBookmarkDue && $0.outgoing.isEmpty && $0.held.isEmpty
           && $0.phase != .leaving
       }
       guard let jid = left.map(\.jid).min(by: { $0.precedes($1) }) else {
