@@ -296,7 +296,7 @@
     }
 
     @Test
-    func `A refused file is told in words, until others are chosen`() async throws {
+    func `The page shows in words that a file was refused, until others are chosen`() async throws {
       try await Self.withPage { browser, _, _, folder async throws in
         try await Self.interpose("if (url.search.includes('name=bad')) return 403", browser)
         let line = "document.querySelector('[data-when=denied]')"
