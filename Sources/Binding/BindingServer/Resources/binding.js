@@ -110,6 +110,15 @@ const showState = () => {
   for (const element of document.querySelectorAll("[data-when]"))
     element.hidden = element.dataset.when != state;
 };
+// What the server has refused: files, by their inputs, and before them the last message or the stream (0), which
+// forgets the files.
+const refusals = new Map();
+const deny = (by, status) => {
+  by ? refusals.delete(by) : refusals.clear();
+  status && refusals.set(by, status);
+  mark(root, "data-refusal", [...refusals.values()].pop());
+  showState();
+};
 const addLines = () => {
   if (document.querySelector("[data-when]")) return;
   for (const [when, text] of [
@@ -239,8 +248,7 @@ const post = async (message) => {
     port.postMessage([true, tab, address()]);
     return (epoch = 0);
   }
-  mark(root, "data-refusal", status != 204 && status);
-  showState();
+  deny(0, status != 204 && status);
   if (status != 204) {
     // What was refused stays in its fields, and its number is the next one's.
     edits.forEach((edit) => {
@@ -297,8 +305,7 @@ const record = (isStep) => {
 const take = (message) => {
   const isOn = message.tab;
   root.dataset.live = isOn ? "on" : message ? "refused" : "off";
-  if (!isOn || message.epoch) mark(root, "data-refusal", !isOn && message > 0 && message);
-  showState();
+  !isOn || message.epoch ? deny(0, !isOn && message > 0 && message) : showState();
   if (!isOn) return;
   const mine = [];
   if (message.epoch) clearTimeout(retry);
@@ -518,8 +525,7 @@ const bind = (top, scope) => {
         mark(element, "data-refused", status);
         mark(element, "aria-invalid", status === undefined ? false : "true");
         // Also in words; but the server has refused nothing of a file that the browser can't read.
-        mark(root, "data-refusal", status || false);
-        showState();
+        status === 0 || deny(element, status);
       };
       // So that the same file can be chosen again.
       on("click", () => (element.value = ""));

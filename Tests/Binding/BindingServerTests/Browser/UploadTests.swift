@@ -316,6 +316,51 @@
     }
 
     @Test
+    func
+      `Files that are chosen hide no refusal of text, and one that can't be read none of another`()
+      async throws
+    {
+      try await Self.withPage { browser, _, _, folder async throws in
+        try await Self.interpose(
+          """
+          if (url.search.includes('name=bad')) return 403;
+          if (!url.search && body.includes('wrong')) return 413
+          """, browser)
+        // The browser finds out when the test decides.
+        try await browser.run(
+          """
+          const { slice } = Blob.prototype;
+          Blob.prototype.slice = function (...range) {
+            if (this.name != "gone") return slice.apply(this, range);
+            return { arrayBuffer: () => new Promise((_, fail) => (window.fail = fail)) };
+          };
+          """)
+        let (good, _) = try Self.file("good", 1_000, in: folder)
+        let (bad, _) = try Self.file("bad", 1_000, in: folder)
+        let (gone, _) = try Self.file("gone", 1_000, in: folder)
+        let input = try await browser.find("#photos")
+        let refusal = "document.documentElement.dataset.refusal"
+        let refused = "document.querySelector('#photos').dataset.refused"
+        try await browser.type("wrong", into: browser.find("#note"))
+        try await browser.wait(until: "\(refusal) == '413'")
+        try await browser.type(good.path, into: input)
+        try await browser.wait(until: "document.querySelector('s:not([hidden])') != null")
+        #expect(try await browser.script("return \(refusal)") == "413")
+        // A click, which opens the browser's dialog, empties the input.
+        try await browser.run("arguments[0].value = ''", input)
+        try await browser.type("\(bad.path)\n\(gone.path)", into: input)
+        try await browser.wait(until: "\(refusal) == '403' && window.fail")
+        try await browser.run("fail()")
+        try await browser.wait(until: "\(refused) == '0'")
+        #expect(try await browser.script("return \(refusal)") == "403")
+        try await browser.run("arguments[0].value = ''", input)
+        try await browser.type(good.path, into: input)
+        try await browser.wait(until: "\(refused) === undefined")
+        #expect(try await browser.script("return \(refusal)") == "413", "the text is still unsent")
+      }
+    }
+
+    @Test
     func `A refused file has its reason in the page, its input is marked, and it can be removed`()
       async throws
     {
