@@ -241,6 +241,35 @@ struct SourceTests {
     }
   }
 
+  /// Lets the test decide when `again` tries a picture, and has the addresses that are requested in `requested`.
+  private static let retries = """
+    const later = window.setTimeout
+    const pauses = []
+    let again
+    window.setTimeout = (action, time) => {
+      if (time < 4000) return later(action, time)
+      pauses.push(time)
+      again = action
+      return 1
+    }
+    const retry = () => {
+      const action = again
+      again = null
+      action()
+    }
+    const soon = async (isSo) => { while (!isSo()) await new Promise((done) => later(done, 5)) }
+    const pictured = () => document.querySelectorAll('.cf-pictured').length
+    const decode = HTMLImageElement.prototype.decode
+    const requested = []
+    let settled = 0
+    HTMLImageElement.prototype.decode = function () {
+      requested.push(new URL(this.src).pathname)
+      return decode.call(this).finally(() => { settled += 1 })
+    }
+    const failed = () => soon(() => again && settled === requested.length)
+
+    """
+
   @Test
   func
     `A picture that could not be loaded is tried again after pauses, and the others with it when it comes`()
@@ -248,46 +277,102 @@ struct SourceTests {
   {
     try await FlowPage.with("&cards&n=9") { page in
       let result: [String] = try await page.browser.script(
-        """
-        const later = window.setTimeout
-        const pauses = []
-        let again
-        window.setTimeout = (action, time) => {
-          if (time < 4000) return later(action, time)
-          pauses.push(time)
-          again = action
-          return 1
-        }
-        const soon = async (isSo) => { while (!isSo()) await new Promise((done) => later(done, 5)) }
-        const pictured = () => document.querySelectorAll('.cf-pictured').length
-        let isBack = false
-        // Requests of an address that the page makes by other means than images don't count.
-        const source = Object.getOwnPropertyDescriptor(HTMLImageElement.prototype, 'src')
-        let count = 0
-        Object.defineProperty(HTMLImageElement.prototype, 'src', {
-          ...source,
-          set(url) {
-            if (url.includes('/pictures/')) count += 1
-            source.set.call(this, isBack ? url.replace('broken', 'good') : url)
-          },
-        })
-        albums.image = () => '/pictures/0/broken'
-        flow.apply([['reset']])
-        await soon(() => count === 9 && again)
-        const results = []
-        for (let each = 0; each < 6; each += 1) {
-          const next = again
-          again = null
-          next()
-          await soon(() => again)
-          results.push(count)
-        }
-        isBack = true
-        again()
-        await soon(() => pictured() === 9)
-        return [pauses.join(), results.join()]
-        """)
+        Self.retries + """
+          let isBack = false
+          albums.image = () => isBack ? '/pictures/0/good' : '/pictures/0/broken'
+          flow.apply([['reset']])
+          await soon(() => requested.length === 9)
+          await failed()
+          const results = []
+          for (let each = 0; each < 6; each += 1) {
+            retry()
+            await failed()
+            results.push(requested.length)
+          }
+          isBack = true
+          retry()
+          await soon(() => pictured() === 9)
+          return [pauses.join(), results.join()]
+          """)
       #expect(result == ["4000,8000,16000,32000,64000,64000,64000", "10,11,12,13,14,15"])
+    }
+  }
+
+  @Test
+  func `A picture that is gone for good is requested once with the others, and once per pause`()
+    async throws
+  {
+    try await FlowPage.with("&cards&n=9") { page in
+      let result: [Int] = try await page.browser.script(
+        Self.retries + """
+          let isBack = false
+          albums.image = (index) => isBack && albums.ids[index] !== 4 ? '/pictures/50/good' : '/pictures/0/broken'
+          flow.apply([['reset']])
+          await soon(() => requested.length === 9)
+          await failed()
+          isBack = true
+          requested.length = settled = 0
+          const count = () => requested.filter((each) => each.endsWith('broken')).length
+          // It may be the first that is tried.
+          retry()
+          const alone = count()
+          await soon(() => again || pictured() > 0)
+          if (alone) retry()
+          await soon(() => pictured() === 8)
+          await failed()
+          const together = count() - alone
+          retry()
+          await failed()
+          return [requested.length - alone, together, count() - alone - together]
+          """)
+      #expect(result == [10, 1, 1])
+    }
+  }
+
+  @Test
+  func
+    `Pictures are tried again although the one that is tried first changes, goes or has no address`()
+    async throws
+  {
+    try await FlowPage.with("&cards&n=9") { page in
+      let result: [String] = try await page.browser.script(
+        Self.retries + """
+          let key
+          let address = '/pictures/0/broken'
+          albums.image = (index) => {
+            key = albums.ids[index]
+            return address
+          }
+          flow.apply([['reset']])
+          await soon(() => requested.length === 9)
+          await failed()
+          const results = []
+          // None is requested while this one loads.
+          address = '/pictures/600000/late'
+          retry()
+          results.push(`${requested.length} ${again !== null}`)
+          const index = albums.ids.indexOf(key)
+          const [gone] = albums.ids.splice(index, 1)
+          flow.apply([['remove', gone, index]])
+          results.push(`${requested.length} ${again !== null}`)
+          retry()
+          results.push(`${requested.length} ${again !== null}`)
+          address = '/pictures/0/broken'
+          flow.apply([['update', key]])
+          await failed()
+          results.push(`${requested.length}`)
+          albums.image = () => {
+            const answer = address
+            address = '/pictures/0/broken'
+            return answer
+          }
+          address = null
+          retry()
+          await failed()
+          results.push(`${requested.length}`)
+          return results
+          """)
+      #expect(result == ["10 false", "10 true", "11 false", "12", "13"])
     }
   }
 

@@ -111,17 +111,14 @@ export class Images {
     this.#pause = Math.min(Math.max(2 * this.#pause, pauseMin), pauseMax)
     this.#timer = setTimeout(() => {
       this.#timer = 0
+      this.#isRetrying = true
       this.#failed.some((each) => this.#retry(each))
+      this.#isRetrying = false
     }, this.#pause)
   }
 
   /** Forgets a failure, and returns whether the picture is requested again. */
-  #retry(entry) {
-    this.#isRetrying = true
-    const isRequested = this.#again(entry.id, () => this.forget(entry.key))
-    this.#isRetrying = false
-    return isRequested
-  }
+  #retry(entry) { return this.#again(entry.id, () => this.forget(entry.key)) }
 
   /** Another one may be loaded in an entry's place. */
   #leave(entry) {
@@ -162,5 +159,7 @@ export class Images {
     this.#leave(entry)
     if (this.#ids.get(entry.key) === entry.id) this.#ids.delete(entry.key)
     this.#places[place] = null
+    // Others may wait for the outcome of this one.
+    if (entry.isRetry && !entry.isLoaded && !entry.failure) this.#retryLater()
   }
 }

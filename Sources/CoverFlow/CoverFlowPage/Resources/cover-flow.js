@@ -395,13 +395,14 @@ export class CoverFlow {
     slot.cover.classList.add('cf-fresh')
   }
 
-  /** A picture that could not be loaded is requested again, if its item is on a cover. */
+  /** A picture that could not be loaded is requested again, if its item is on a cover; returns whether it is. */
   #reloadImage(id, forget) {
     const slot = this.#slots.find((each) => each.imageID === id && each.index >= 0)
     forget()
     if (!slot?.isWanted) return false
     this.#loadImage(slot)
-    return true
+    // It may have no picture any more, or there may be no room.
+    return this.#images.idOf(slot.key) !== 0
   }
 
   /** Shows a picture on a cover, or none. */
