@@ -49,14 +49,14 @@ private struct ResultsState: Sendable {
 
   /// Adds a page, without known photographs: pages shift when photographs are added.
   mutating func add(_ page: PhotoPage) {
-    let count = photos.count
     for photo in page.photos where photos.count < PhotoResults.photoCountMax {
       if ids.insert(photo.id).inserted { photos.append(photo) }
     }
     total = max(page.total, photos.count)
-    // A service can't lead in circles.
-    let isEnd = photos.count == count || photos.count == PhotoResults.photoCountMax
-    next = isEnd ? nil : page.next
+    // A service can't lead in circles. A page of known photographs is no circle: others were added in front.
+    let isNextLater = page.next.map { $0 > (next ?? 0) } ?? false
+    let isEnd = page.photos.isEmpty || photos.count == PhotoResults.photoCountMax
+    next = isNextLater && !isEnd ? page.next : nil
   }
 
   var summary: String {

@@ -150,7 +150,7 @@ struct PhotoResultsTests {
     #expect(!results.hasMore.value && !results.more.isEnabled.value)
   }
 
-  @Test("results end with an empty page, and at two thousand")
+  @Test("results end with an empty page, at two thousand, and where pages lead in circles")
   func bounded() throws {
     let empty = try results(ScriptedPhotos.page(0..<3, of: 500, next: 2))
     empty.more.apply().start()
@@ -162,6 +162,9 @@ struct PhotoResultsTests {
     #expect(many.photos.value.count == 2_000 && !many.hasMore.value)
     #expect(many.summary.value == "The first 2000 of 90000 photographs")
     let same = try results(ScriptedPhotos.page(0..<3, of: 500, next: 2))
+    same.more.apply().start()
+    try service.last().answer.send(value: ScriptedPhotos.page(0..<3, of: 503, next: 3))
+    #expect(same.hasMore.value, "three were added in front")
     same.more.apply().start()
     try service.last().answer.send(value: ScriptedPhotos.page(0..<3, of: 500, next: 3))
     #expect(!same.hasMore.value && same.summary.value == "The first 3 of 500 photographs")
