@@ -306,7 +306,9 @@ struct SourceTests {
       let result: [Int] = try await page.browser.script(
         Self.retries + """
           let isBack = false
-          albums.image = (index) => isBack && albums.ids[index] !== 4 ? '/pictures/50/good' : '/pictures/0/broken'
+          // A browser would load one address once.
+          albums.image = (index) =>
+            isBack && albums.ids[index] !== 4 ? `/pictures/50/${albums.ids[index]}` : '/pictures/0/broken'
           flow.apply([['reset']])
           await soon(() => requested.length === 9)
           await failed()
