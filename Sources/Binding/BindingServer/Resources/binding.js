@@ -2,12 +2,16 @@
 // The attributes, and `live` for scripts, are described in the documentation of Binding.
 
 // A shared worker has no document.
-const root = self.document?.documentElement;
+const doc = self.document;
+const root = doc?.documentElement;
 const beside = (name) => new URL(name, import.meta.url);
 // Whether a server that gives this answer, or none, may do better later: it fails, or has had too much at once.
 const isLater = (status) => !status || status > 499 || [408, 425, 429].includes(status);
 // Whether an answer is a refusal: no conflict, and nothing that is tried again.
 const isRefusal = (status) => !isLater(status) && status != 204 && status != 409;
+
+// Not all browsers at once.
+const jitter = (time) => time * (0.5 + Math.random());
 
 // The stream is one for all tabs of a browser, since browsers open few connections to a server. It
 // runs in a shared worker, or in the page where there are none. Opening it anew brings snapshots.
@@ -55,7 +59,7 @@ const serve = () => {
     // A tab may have come meanwhile.
     if (source) return;
     tell(isRefusal(status) ? status : 0);
-    openIn(pause * (0.5 + Math.random()));
+    openIn(jitter(pause));
   };
   // A sign of life for the server. Its answer has the status that an event source keeps to itself.
   const beat = async () => {
@@ -107,7 +111,7 @@ const showState = () => {
   const now = live == "on" && refusal ? "denied" : live;
   if (state == now) return;
   state = now;
-  for (const element of document.querySelectorAll("[data-when]"))
+  for (const element of doc.querySelectorAll("[data-when]"))
     element.hidden = element.dataset.when != state;
 };
 // What the server has refused: files, by their inputs, and before them the last message or the stream (0), which
@@ -120,18 +124,19 @@ const deny = (by, status) => {
   showState();
 };
 const addLines = () => {
-  if (document.querySelector("[data-when]")) return;
+  const again = " Trying again …";
+  if (doc.querySelector("[data-when]")) return;
   for (const [when, text] of [
-    ["off", "The server doesn’t answer. Trying again …"],
-    ["refused", "The server refuses this page. Trying again …"],
+    ["off", "The server doesn’t answer." + again],
+    ["refused", "The server refuses this page." + again],
     ["denied", "The server has refused the last input."],
   ]) {
-    const line = document.createElement("p");
+    const line = doc.createElement("p");
     line.textContent = text;
     line.lang = "en";
     line.dataset.when = when;
     mark(line, "role", "alert");
-    document.body.append(line);
+    doc.body.append(line);
   }
 };
 
@@ -162,6 +167,11 @@ const update = () => {
 const mark = (element, name, value) => {
   if ((value ?? false) === false) element.removeAttribute(name);
   else element.setAttribute(name, value === true ? "" : value);
+};
+
+const markRefused = (element, why) => {
+  mark(element, "data-refused", why);
+  mark(element, "aria-invalid", why != null && "true");
 };
 
 const accept = (scope, values) => {
@@ -240,7 +250,7 @@ const post = async (message) => {
   if (flight != message) return;
   if (isLater(status)) {
     pause = Math.min(2 * pause, 3e3);
-    return (retry = setTimeout(post, pause * (0.5 + Math.random()), message));
+    return (retry = setTimeout(post, jitter(pause), message));
   }
   pause = 250;
   // Another session, for which all is typed again.
@@ -295,7 +305,7 @@ const record = (isStep) => {
     if (text) url.searchParams.set(name, text);
     else url.searchParams.delete(name);
     // A text that is being typed is one step.
-    isStep &&= document.activeElement?.dataset.bind != path;
+    isStep &&= doc.activeElement?.dataset.bind != path;
   }
   url.href == location.href || history[isStep ? "pushState" : "replaceState"](null, "", url);
 };
@@ -414,7 +424,7 @@ const upload = async ([list, row], own, file) => {
       // Another session, or none now: the file begins anew there, as all that was typed is typed again.
       if (status == 409 || status == 401) start = size = 0;
       size &&= Math.max(size >> 1, 4096);
-      await new Promise((go) => setTimeout(go, wait * (0.5 + Math.random())));
+      await new Promise((go) => setTimeout(go, jitter(wait)));
       wait = Math.min(2 * wait, 3e3);
     }
   }
@@ -431,7 +441,7 @@ const fill = (control, value) => {
   else if (control.value === "" || control.value != value) {
     control.value = value ?? "";
     selectionStart != null &&
-      control == document.activeElement &&
+      control == doc.activeElement &&
       control.setSelectionRange(selectionStart, selectionStart);
   }
 };
@@ -487,8 +497,7 @@ const bind = (top, scope) => {
         const refused = edit?.refused;
         mark(element, "data-pending", edit && !edit.isDone && !refused);
         if (refused == element.getAttribute("data-refused")) return;
-        mark(element, "data-refused", refused);
-        mark(element, "aria-invalid", refused && "true");
+        markRefused(element, refused);
       };
       const take = () => {
         clearTimeout(timer);
@@ -522,8 +531,7 @@ const bind = (top, scope) => {
     if (data.upload) {
       let count = 0;
       const refuse = (status) => {
-        mark(element, "data-refused", status);
-        mark(element, "aria-invalid", status === undefined ? false : "true");
+        markRefused(element, status);
         // Also in words; but the server has refused nothing of a file that the browser can't read.
         status === 0 || deny(element, status);
       };
@@ -670,7 +678,7 @@ const start = () => {
   } catch {
     alone();
   }
-  const look = () => (document.hidden ? (timer = setTimeout(appear, 3e4, 0)) : appear(true));
+  const look = () => (doc.hidden ? (timer = setTimeout(appear, 3e4, 0)) : appear(true));
   const on = addEventListener;
   on("visibilitychange", look);
   on("popstate", () => isFollowing && follow());
