@@ -82,11 +82,11 @@ extension AppHubMachine {
   mutating func withdraw(_ session: AppRadioSession, now: Instant) {
     let withdrawals = holdings(of: session)?.withdrawals ?? []
     guard !withdrawals.isEmpty else { return }
-    republications[session.number]?.withdrawServices()
+    republications[session.number]?.withdraw()
     if republications[session.number]?.isEnded == true { republications[session.number] = nil }
     for request in withdrawals { handle(.requested(session.hostKey, request)) }
-    performHubActions(now: now)
-    noteRetry(session.number)
+    // PSMs that have waited behind a service.
+    republish(session.number, now: now)
     guard !isAwake(session.process) else { return }
     outputs.append(.life(.report(.notPublished(session.app, session.receiver))))
   }
@@ -110,16 +110,20 @@ extension AppHubMachine {
     if republications[number]?.isEnded == true { republications[number] = nil }
     noteRetry(number)
     touched.insert(number)
-    takeHeld(ofApp: session.app, now: now)
   }
 
-  /// Takes the bytes of an app's processes that have waited for the host, if none is about to answer.
-  private mutating func takeHeld(ofApp app: AppID, now: Instant) {
-    guard !isRepublishing(app) else { return }
-    for (id, process) in processes.sorted(by: { $0.key < $1.key })
-    where process.app == app && !process.isFrozen && !process.held.isEmpty {
-      takeHeld(of: id, now: now)
+  /// Takes the bytes of processes that have waited for the host, and wait no longer: it has answered, is overdue, or
+  /// what was requested of it is withdrawn.
+  mutating func takeHeld(now: Instant) {
+    for id in processes.keys.sorted() where needlesslyHolds(id) { takeHeld(of: id, now: now) }
+  }
+
+  /// Whether bytes of a process are held though it runs and its app waits for no answer of the host.
+  func needlesslyHolds(_ id: AppProcessID) -> Bool {
+    guard let process = processes[id], !process.isFrozen, !process.held.isEmpty else {
+      return false
     }
+    return !isRepublishing(process.app)
   }
 
   // MARK: What the host has refused
@@ -162,7 +166,6 @@ extension AppHubMachine {
         if overdue.isReported {
           outputs.append(.life(.report(.publishingDelayed(session.app, session.receiver))))
         }
-        takeHeld(ofApp: session.app, now: now)
       }
       noteRetry(number)
     }

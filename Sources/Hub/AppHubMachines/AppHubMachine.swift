@@ -156,6 +156,7 @@ package struct AppHubMachine: Sendable {
   private mutating func settle(now: Instant) {
     while true {
       performHubActions(now: now)
+      takeHeld(now: now)
       var due: [AppMachine.Action] = []
       swap(&due, &lifeActions)
       for action in due {
@@ -327,6 +328,9 @@ package struct AppHubMachine: Sendable {
       found.append("session \(number) has another key with the host")
     }
     if numbers.count != sessions.count { found.append("a session has no key with the host") }
+    for id in processes.keys.prefix(limit) where needlesslyHolds(id) {
+      found.append("the bytes of process \(id.rawValue) wait for nothing")
+    }
     for session in sessions.values.prefix(limit) {
       if session.process == nil, !hub.isKept(session.hostKey) {
         found.append("session \(session.number) has no process and is not kept")

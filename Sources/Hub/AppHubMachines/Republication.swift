@@ -103,11 +103,19 @@ struct Republication: Sendable {
     }
   }
 
-  /// Gives up all services.
-  mutating func withdrawServices() {
+  /// Gives up all services and the advertising, and goes on with PSMs.
+  mutating func withdraw() {
     holdings.services = []
+    holdings.advertising = nil
     waiting.removeAll { $0.item.isService }
     requested = requested.filter { !$0.value.item.isService }
+    endWaitIfAnswered()
+  }
+
+  private mutating func endWaitIfAnswered() {
+    guard requested.isEmpty else { return }
+    overdueAt = nil
+    isOverdue = false
   }
 
   /// The host has answered a request.
@@ -117,10 +125,7 @@ struct Republication: Sendable {
     _ token: RequestToken, _ result: Result<HostReply, HostError>, radioIsOn: Bool, now: Instant
   ) -> Outcome {
     guard var entry = requested.removeValue(forKey: token) else { return Outcome() }
-    if requested.isEmpty {
-      overdueAt = nil
-      isOverdue = false
-    }
+    endWaitIfAnswered()
     switch result {
     case .success(.published(let published)):
       if let handle = entry.item.handle { handles[handle] = published.range.start }

@@ -247,6 +247,67 @@ import Testing
     #expect(second.machine.republications.isEmpty)
   }
 
+  @Test
+  func `A reset withdraws requested services from the record, and publishes PSMs behind them`() {
+    var second = Self.next(after: Self.ended(), answers: false)
+    #expect(!second.takeRequests().contains(where: Self.publishesChannel))
+    // The machine's invariants hold while the PSM is requested.
+    second.host([.stateChanged(.resetting)])
+    #expect(second.takeRequests().contains(where: Self.publishesChannel))
+    let kept = second.machine.preservedManagers.first?.holdings
+    #expect(kept?.services.isEmpty == true && kept?.advertising == nil)
+    #expect(kept?.listeners.map(\.psm) == [0x85])
+    second.answers = true
+    second.answerRequests()
+    second.host([.stateChanged(.poweredOn)])
+    #expect(second.machine.republications.isEmpty && second.machine.retries.isEmpty)
+    let holdings = second.machine.preservedManagers.first?.holdings
+    #expect(holdings?.services.isEmpty == true && holdings?.advertising == nil)
+    #expect(holdings?.listeners.map(\.psm) == [0x85])
+  }
+
+  private static func publishesChannel(_ request: HostRequest) -> Bool {
+    if case .publishChannel = request { true } else { false }
+  }
+
+  @Test(arguments: [true, false])
+  func `A process that waits for services begins without them after a reset`(hasListener: Bool) {
+    var first = Self.ended()
+    if !hasListener {
+      first.person(.opened)
+      first.request(.unpublishChannel(psm: 0x85))
+      first.person(.sentToBackground)
+      first.handle(.life(.memoryPressure(.critical)))
+    }
+    var second = Self.next(after: first, answers: false)
+    second.person(.opened)
+    #expect(second.process?.attachments.isEmpty == true)
+    second.host([.stateChanged(.resetting), .stateChanged(.poweredOn)])
+    // It waits for the answer to its PSM, five seconds at most.
+    #expect(second.process?.attachments.isEmpty == hasListener)
+    if hasListener { second.advance(by: .seconds(5)) }
+    let holdings = second.process?.attachments.first?.holdings
+    #expect(holdings?.services.isEmpty == true && holdings?.advertising == nil)
+    #expect(second.process?.events.last == .stateChanged(.poweredOn))
+    second.answers = true
+    second.answerRequests()
+    second.request(.addService(Self.service(0xFF00), RequestToken(rawValue: 1 << 20)))
+    #expect(second.machine.preservedManagers.first?.holdings.services.count == 1)
+  }
+
+  @Test
+  func `A process waits for a PSM that is requested after a reset, though services were overdue`() {
+    var second = Self.next(after: Self.ended(), answers: false)
+    second.advance(by: .seconds(6))
+    second.host([.stateChanged(.resetting), .stateChanged(.poweredOn)])
+    second.person(.opened)
+    #expect(second.process?.attachments.isEmpty == true)
+    second.answers = true
+    second.answerRequests()
+    #expect(second.process?.attachments.first?.holdings?.listeners.map(\.psm) == [0x85])
+    #expect(second.machine.retries.isEmpty)
+  }
+
   @Test func `Nothing is published for an app without the mode, or after a force-quit`() {
     #expect(Self.ended([]).machine.preservedManagers.isEmpty)
     var system = Self.ended()
