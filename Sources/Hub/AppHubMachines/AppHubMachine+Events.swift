@@ -33,18 +33,46 @@ extension AppHubMachine {
     case .completed(let token, let result) where BackgroundRadio.isOwn(token):
       advertisingAnswered(token, result, session, now: now)
     case .completed(let token, let result):
-      completed(token, result, of: session.number)
-      admit(event, session, now)
+      guard let result = completed(token, result, of: session.number, now: now) else { return }
+      admit(.completed(token, result), session, now)
     default: admit(event, session, now)
     }
   }
 
-  /// The host has answered a request of an app.
+  /// The host has answered a request of an app. Returns the answer for that, if it is one already.
   private mutating func completed(
-    _ token: RequestToken, _ result: Result<HostReply, HostError>, of number: UInt64
-  ) {
-    sessions[number]?.radio.completed(token, result)
+    _ token: RequestToken, _ result: Result<HostReply, HostError>, of number: UInt64, now: Instant
+  ) -> Result<HostReply, HostError>? {
+    let result = sessions[existing: number].radio.completed(token, result)
+    performDue(of: number, now: now)
+    return result
+  }
+
+  /// Does what is due of a session's radio.
+  mutating func performDue(of number: UInt64, now: Instant) {
+    guard let due = sessions[number]?.radio.takeDue(), let session = sessions[number] else {
+      return
+    }
+    for request in due.requests {
+      if case .stopAdvertising = request { hasFreePlace = true }
+      outputs.append(.send(session.hostKey, request))
+    }
+    for (token, result) in due.answers {
+      if session.process != nil {
+        admit(.completed(token, result), session, now)
+      } else {
+        noteAnswer(token, result, session)
+      }
+    }
     noteRetry(number)
+  }
+
+  /// The hub notes an answer to a request of a process that has ended.
+  private mutating func noteAnswer(
+    _ token: RequestToken, _ result: Result<HostReply, HostError>, _ session: AppRadioSession
+  ) {
+    handle(.delivered(session.hostKey, [.completed(token, result)]))
+    touched.insert(session.number)
   }
 
   /// An event of a session whose app doesn't run.
@@ -55,8 +83,8 @@ extension AppHubMachine {
       advertisingAnswered(token, result, session, now: now)
     // The last process has requested it, or the system. The hub notes what it changes.
     case .completed(let token, let result):
-      completed(token, result, of: session.number)
-      handle(.delivered(session.hostKey, [event]))
+      guard let result = completed(token, result, of: session.number, now: now) else { return }
+      noteAnswer(token, result, session)
       republished(token, result, session, now: now)
     case .channelOpened(let info): outputs.append(.send(session.hostKey, .closeChannel(info.id)))
     case .pairingPrompt(_, _, let id):

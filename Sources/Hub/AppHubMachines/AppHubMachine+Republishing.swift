@@ -135,7 +135,7 @@ extension AppHubMachine {
   ) {
     let refusal = sessions[existing: session.number].radio.answered(
       token, result, radioIsOn: session.radioIsOn, now: now)
-    noteRetry(session.number)
+    performDue(of: session.number, now: now)
     guard let refusal else { return }
     let triesAgain = refusal == .delayed
     outputs.append(

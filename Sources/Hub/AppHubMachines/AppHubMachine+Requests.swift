@@ -62,7 +62,7 @@ extension AppHubMachine {
       if case .stopAdvertising = request { hasFreePlace = true }
       outputs.append(.send(key, request))
     }
-    noteRetry(number)
+    performDue(of: number, now: now)
   }
 
   /// A manager without an identifier is known by its first request that only one kind of manager has.
@@ -112,7 +112,7 @@ extension AppHubMachine {
         if case .stopAdvertising = request { hasFreePlace = true }
         outputs.append(.send(session.hostKey, request))
       }
-      noteRetry(session.number)
+      performDue(of: session.number, now: now)
     }
     giveFreePlace(now: now)
     for number in touched.sorted() {

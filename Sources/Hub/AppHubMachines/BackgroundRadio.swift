@@ -34,6 +34,22 @@ struct BackgroundRadio: Sendable {
     case givenUp
   }
 
+  private struct Requested: Sendable {
+    let token: RequestToken
+    /// What the app advertised before. It goes on if the host refuses the new one.
+    let earlier: AdvertisingOptions?
+    /// Whether a request of this has replaced it in the host. The answer to that one is the answer to both.
+    var isReplaced = false
+  }
+
+  /// What follows from an answer, from a request or from a state of the app.
+  struct Due: Sendable {
+    /// What the host gets.
+    var requests: [HostRequest] = []
+    /// The answers to requests of the app that the host has cancelled for requests of this.
+    var answers: [(token: RequestToken, result: Result<HostReply, HostError>)] = []
+  }
+
   private(set) var policy = Policy.foreground
   private var scan: ScanOptions?
   private var advertising: AdvertisingOptions?
@@ -42,8 +58,9 @@ struct BackgroundRadio: Sendable {
   private var requestCount: UInt64 = 0
   /// The last request of this, if it isn't answered.
   private var awaited: RequestToken?
-  /// The last request of the app, with what it advertised before.
-  private var requested: (token: RequestToken, earlier: AdvertisingOptions?)?
+  /// The last request of the app, if it isn't answered.
+  private var requested: Requested?
+  private var due = Due()
   private var failureCount = 0
   private var hasReported = false
 
@@ -68,12 +85,16 @@ struct BackgroundRadio: Sendable {
       return [.startScan(options)]
     case .stopScan: scan = nil
     case .startAdvertising(let options, let token):
-      requested = (token, advertising)
+      // One that isn't answered has changed nothing yet.
+      let earlier = requested.map(\.earlier) ?? advertising
+      answerReplaced(.failure(.cancelled))
+      requested = Requested(token: token, earlier: earlier)
       beginAnew(options)
       // Where it isn't allowed, the request is completed, and the advertising is withheld.
       guard let options = allowed(options) else { return [request, .stopAdvertising] }
       return [.startAdvertising(options, token)]
     case .stopAdvertising:
+      answerReplaced(.failure(.cancelled))
       requested = nil
       beginAnew(nil)
     default: break
@@ -90,10 +111,50 @@ struct BackgroundRadio: Sendable {
   }
 
   /// The host has answered a request of the app. What it has refused to the app is not begun in another state of it.
-  mutating func completed(_ token: RequestToken, _ result: Result<HostReply, HostError>) {
-    guard let requested, requested.token == token else { return }
+  ///
+  /// - Returns: The answer for the app; nil if it comes later, as one of the answers that are due.
+  mutating func completed(
+    _ token: RequestToken, _ result: Result<HostReply, HostError>
+  ) -> Result<HostReply, HostError>? {
+    guard let requested, requested.token == token, let advertising else { return result }
+    switch result {
+    // A host cancels a request that is replaced or stopped. The app has done neither.
+    case .failure(.cancelled) where awaited != nil:
+      self.requested?.isReplaced = true
+      return nil
+    case .failure(.cancelled) where allowed(advertising) == nil:
+      self.requested = nil
+      return .success(.done)
+    case .failure: refused(requested)
+    case .success: self.requested = nil
+    }
+    return result
+  }
+
+  /// The host has refused what the app requested. A host ends the earlier advertising before it begins the new one, so
+  /// that the earlier one is requested again.
+  private mutating func refused(_ request: Requested) {
+    let isUnderWay = awaited != nil
+    requested = nil
+    beginAnew(request.earlier)
+    if let options = request.earlier.flatMap({ allowed($0) }) {
+      due.requests.append(start(options))
+    } else if isUnderWay {
+      due.requests.append(.stopAdvertising)
+    }
+  }
+
+  /// Answers a request of the app that one of this has replaced.
+  private mutating func answerReplaced(_ result: Result<HostReply, HostError>) {
+    guard let requested, requested.isReplaced else { return }
     self.requested = nil
-    if case .failure = result { beginAnew(requested.earlier) }
+    due.answers.append((requested.token, result))
+  }
+
+  /// Takes what is due.
+  mutating func takeDue() -> Due {
+    defer { due = Due() }
+    return due
   }
 
   /// The state of the app may have changed. Returns what the host gets.
@@ -110,6 +171,8 @@ struct BackgroundRadio: Sendable {
       } else {
         wait = nil
         awaited = nil
+        // It is withheld.
+        answerReplaced(.success(.done))
         requests.append(.stopAdvertising)
       }
     }
@@ -145,6 +208,12 @@ struct BackgroundRadio: Sendable {
     guard case .failure(let error) = result else {
       failureCount = 0
       hasReported = false
+      answerReplaced(.success(.done))
+      return nil
+    }
+    if let requested, requested.isReplaced {
+      answerReplaced(.failure(error))
+      refused(requested)
       return nil
     }
     var isReported = true
@@ -194,8 +263,15 @@ struct BackgroundRadio: Sendable {
   }
 
   func violations() -> [String] {
-    guard wait != nil || awaited != nil, advertising == nil else { return [] }
-    return ["advertising that no one wants is waited for"]
+    var found: [String] = []
+    if wait != nil || awaited != nil, advertising == nil {
+      found.append("advertising that no one wants is waited for")
+    }
+    if requested?.isReplaced == true, awaited == nil {
+      found.append("a replaced request waits for no answer")
+    }
+    if !due.requests.isEmpty || !due.answers.isEmpty { found.append("what is due is not done") }
+    return found
   }
 
   private func allowed(_ options: ScanOptions) -> ScanOptions? {

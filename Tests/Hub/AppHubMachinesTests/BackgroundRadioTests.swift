@@ -109,7 +109,7 @@ struct BackgroundRadioTests {
     var options = AdvertisingOptions()
     options.data = [2, 0x01, 6, 3, 0x03, 0x0D, 0x18]
     _ = radio.sent(.startAdvertising(options, RequestToken(rawValue: 5)))
-    radio.completed(RequestToken(rawValue: 5), .success(.done))
+    _ = radio.completed(RequestToken(rawValue: 5), .success(.done))
     let token = token(radio.follow(.background))
     return (radio, token)
   }
@@ -180,7 +180,7 @@ struct BackgroundRadioTests {
   @Test func `What the host has refused to the app doesn't begin in the background`() {
     var radio = BackgroundRadio()
     _ = radio.sent(.startAdvertising(AdvertisingOptions(), token))
-    radio.completed(token, .failure(.limitReached("sets")))
+    _ = radio.completed(token, .failure(.limitReached("sets")))
     #expect(!radio.isAdvertising && radio.follow(.background).isEmpty)
   }
 

@@ -74,6 +74,7 @@ struct TestSystem {
       machine.handle(next, now: now, into: &actions)
       #expect(machine.violations().isEmpty, "after \(next)")
       for action in actions { perform(action) }
+      if answers { answerAdvertising() }
       pending.removeFirst()
     }
   }
@@ -92,10 +93,36 @@ struct TestSystem {
       host([.stateChanged(radio)])
     case .send(_, let request):
       requests.append(request)
-      if answers { answer(request) } else { unanswered.append(request) }
+      if Self.isOfAdvertising(request) { cancelAdvertising() }
+      if answers, !Self.isOfAdvertising(request) {
+        answer(request)
+      } else {
+        unanswered.append(request)
+      }
     case .acknowledge(_, let count): acknowledgedCount += count
     case .closeSession(let key): hostSessions.remove(key)
     }
+  }
+
+  private static func isOfAdvertising(_ request: HostRequest) -> Bool {
+    switch request {
+    case .startAdvertising, .stopAdvertising: true
+    default: false
+    }
+  }
+
+  /// As each host, which begins to advertise later than it gets the request.
+  private mutating func answerAdvertising() {
+    let due = unanswered.filter(Self.isOfAdvertising)
+    unanswered.removeAll(where: Self.isOfAdvertising)
+    for request in due { answer(request) }
+  }
+
+  /// As each host, where a request for advertising is replaced or stopped.
+  private mutating func cancelAdvertising() {
+    let due = unanswered.filter(Self.isOfAdvertising)
+    unanswered.removeAll(where: Self.isOfAdvertising)
+    for token in due.compactMap(\.token) { host([.completed(token, .failure(.cancelled))]) }
   }
 
   /// The host answers the requests that it has not answered.
