@@ -115,7 +115,8 @@ extension AppReport {
     case .unclaimed(let app, _):
       "\(app.rawValue) was launched for a manager that it didn't make."
     case .misuse(let app, _, let misuse): "\(app.rawValue) broke a rule: \(misuse.rawValue)."
-    case .notPublished: "A service of the app could not be published again."
+    case .notPublished:
+      "Services or advertising of the app ended at the radio's host, and are published again by the app only."
     case .publishingDelayed:
       "A service of the app could not be published again yet, and is tried again."
     case .notAdvertised(_, _, let triesAgain):

@@ -21,7 +21,7 @@ extension AppReport {
     case .misuse(let app, _, let misuse):
       "\(app.rawValue) broke a rule of its manager: \(misuse.rawValue)"
     case .notPublished(let app, _):
-      "services or advertising of \(app.rawValue) could not be resumed: the host refuses them"
+      "services or advertising of \(app.rawValue) ended at the radio's host, and are published again by the app only"
     case .publishingDelayed(let app, _):
       "a service of \(app.rawValue) can't be published again yet after the restart, and is tried again"
     case .notAdvertised(let app, _, let triesAgain):

@@ -108,7 +108,7 @@ extension AppStoreContents {
   /// The maximum size of what apps keep, before it is encoded. It leaves a store room for the list of apps.
   package static let keptByteCountMax = 1 << 23
 
-  /// What is no longer is a note, and always has room.
+  /// Contents of this size at most are a note, for which there is always room.
   private static let noteByteCountMax = 1
 
   /// Leaves out what the apps keep that keep most, until the others' fits into the store. A force-quit stays noted,

@@ -336,7 +336,9 @@ import Testing
     #expect(second.machine.retries.isEmpty && second.startCount == 0)
   }
 
-  @Test func `An advertiser of another app that ends makes room for one that was refused`() {
+  @Test(arguments: [true, false])
+  func `An advertiser of another app that ends makes room for one that was refused`(isStopped: Bool)
+  {
     var second = Self.next(after: Self.ended(), answers: false)
     second.refusal = { request in
       if case .startAdvertising = request { .limitReached("advertising sets") } else { nil }
@@ -347,11 +349,17 @@ import Testing
     second.refusal = { _ in nil }
     let other = AppID("com.example.other")
     second.handle(.life(.installed(other, AppDescription(modes: .bluetoothPeripheral))))
+    second.handle(.life(.person(other, .opened)))
+    second.request(.startAdvertising(Self.advertising, RequestToken(rawValue: 1)))
+    #expect(second.machine.radioUse(of: other).advertisementCount == 1)
     #expect(second.machine.radioUse(of: TestSystem.app).advertisementCount == 0)
-    // As where its session is closed.
-    second.machine.hasFreePlace = true
-    second.handle(.life(.removed(other)))
+    if isStopped {
+      second.request(.stopAdvertising)
+    } else {
+      second.handle(.life(.removed(other)))
+    }
     second.advance(by: .zero)
+    #expect(second.machine.radioUse(of: other).advertisementCount == 0)
     #expect(second.machine.radioUse(of: TestSystem.app).advertisementCount == 1)
   }
 

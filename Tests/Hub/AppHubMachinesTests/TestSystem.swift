@@ -33,7 +33,7 @@ struct TestSystem {
   var nextHandle: UInt16
   /// Whether the host answers requests when it gets them.
   var answers = true
-  private(set) var unanswered: [HostRequest] = []
+  private var unanswered: [(key: HubSessionKey, request: HostRequest)] = []
   /// What the host answers a request with; nil for what it has done.
   var refusal: @Sendable (HostRequest) -> HostError? = { _ in nil }
   var machine: AppHubMachine
@@ -46,7 +46,7 @@ struct TestSystem {
   /// The requests that the host got.
   private(set) var requests: [HostRequest] = []
   /// The host's sessions that are open.
-  private(set) var hostSessions: Set<HubSessionKey> = []
+  private(set) var hostSessions: [HubSessionKey] = []
   private(set) var acknowledgedCount = 0
   /// Events that the host has sent and the machine has to acknowledge.
   private(set) var sentCount = 0
@@ -89,18 +89,18 @@ struct TestSystem {
       input(.received(bytes))
     case .close: break
     case .openSession(let key, _):
-      hostSessions.insert(key)
-      host([.stateChanged(radio)])
-    case .send(_, let request):
+      hostSessions.append(key)
+      host([.stateChanged(radio)], at: key)
+    case .send(let key, let request):
       requests.append(request)
-      if Self.isOfAdvertising(request) { cancelAdvertising() }
+      if Self.isOfAdvertising(request) { cancelAdvertising(of: key) }
       if answers, !Self.isOfAdvertising(request) {
-        answer(request)
+        answer(request, of: key)
       } else {
-        unanswered.append(request)
+        unanswered.append((key, request))
       }
     case .acknowledge(_, let count): acknowledgedCount += count
-    case .closeSession(let key): hostSessions.remove(key)
+    case .closeSession(let key): hostSessions.removeAll { $0 == key }
     }
   }
 
@@ -113,38 +113,39 @@ struct TestSystem {
 
   /// As each host, which begins to advertise later than it gets the request.
   private mutating func answerAdvertising() {
-    let due = unanswered.filter(Self.isOfAdvertising)
-    unanswered.removeAll(where: Self.isOfAdvertising)
-    for request in due { answer(request) }
+    let due = unanswered.filter { Self.isOfAdvertising($0.request) }
+    unanswered.removeAll { Self.isOfAdvertising($0.request) }
+    for (key, request) in due { answer(request, of: key) }
   }
 
   /// As each host, where a request for advertising is replaced or stopped.
-  private mutating func cancelAdvertising() {
-    let due = unanswered.filter(Self.isOfAdvertising)
-    unanswered.removeAll(where: Self.isOfAdvertising)
-    for token in due.compactMap(\.token) { host([.completed(token, .failure(.cancelled))]) }
+  private mutating func cancelAdvertising(of key: HubSessionKey) {
+    let due = unanswered.filter { $0.key == key && Self.isOfAdvertising($0.request) }
+    unanswered.removeAll { $0.key == key && Self.isOfAdvertising($0.request) }
+    for token in due.compactMap(\.request.token) {
+      host([.completed(token, .failure(.cancelled))], at: key)
+    }
   }
 
   /// The host answers the requests that it has not answered.
   mutating func answerRequests() {
     let due = unanswered
     unanswered = []
-    for request in due { answer(request) }
+    for (key, request) in due { answer(request, of: key) }
   }
 
-  private mutating func answer(_ request: HostRequest) {
+  private mutating func answer(_ request: HostRequest, of key: HubSessionKey) {
     guard let token = request.token else { return }
-    if let error = refusal(request) { return host([.completed(token, .failure(error))]) }
-    switch request {
-    case .startAdvertising where radio != .poweredOn:
-      host([.completed(token, .failure(.radioNotReady))])
-    case .addService where radio == .unknown:
-      host([.completed(token, .failure(.radioNotReady))])
-    case .addService(let definition, _):
-      host([.completed(token, .success(.published(published(definition))))])
-    case .publishChannel(let psm, _, _): host([.completed(token, .success(.psm(psm ?? 0x80)))])
-    default: host([.completed(token, .success(.done))])
-    }
+    if let error = refusal(request) { return host([.completed(token, .failure(error))], at: key) }
+    let result: Result<HostReply, HostError> =
+      switch request {
+      case .startAdvertising where radio != .poweredOn: .failure(.radioNotReady)
+      case .addService where radio == .unknown: .failure(.radioNotReady)
+      case .addService(let definition, _): .success(.published(published(definition)))
+      case .publishChannel(let psm, _, _): .success(.psm(psm ?? 0x80))
+      default: .success(.done)
+      }
+    host([.completed(token, result)], at: key)
   }
 
   /// The handles that the host gives a service.
@@ -237,9 +238,12 @@ struct TestSystem {
 
   mutating func request(_ request: HostRequest) { input(.request(Self.session, request)) }
 
-  /// The host delivers events of its session.
+  /// The host delivers events of its first session.
   mutating func host(_ events: [HostEvent]) {
-    guard let key = hostSession else { return }
+    if let key = hostSession { host(events, at: key) }
+  }
+
+  private mutating func host(_ events: [HostEvent], at key: HubSessionKey) {
     sentCount += events.count(where: \.isAcknowledged)
     handle(.delivered(key, events))
   }
