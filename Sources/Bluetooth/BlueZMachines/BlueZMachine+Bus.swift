@@ -15,7 +15,8 @@ extension BlueZMachine {
     phase = .noOwner
     busFailureCount = 0
     startCount = 0
-    hasValueRule = false
+    valueRule = nil
+    valueRuleRefusal = nil
     let changes = "type='signal',sender='\(BusName.bluez)'"
     let properties = changes + ",interface='\(BusName.properties)',member='PropertiesChanged'"
     let matches =
@@ -59,6 +60,7 @@ extension BlueZMachine {
         actions.append(.closeBus)
         busClosed("it refused a match rule: \(error.message)", now: now, into: &actions)
       }
+    case .valueRule(let serial): valueRuleReplied(result, serial, now: now, into: &actions)
     case .owner: ownerRead(result, now: now, into: &actions)
     case .start: daemonStarted(result, now: now, into: &actions)
     case .objects: objectsRead(result, now: now, into: &actions)
@@ -188,8 +190,15 @@ extension BlueZMachine {
 
   /// bluetoothd is gone: its objects, and all that this program had of it.
   private mutating func forgetDaemon(now: Instant, into actions: inout [Action]) {
-    let gone = calls
+    var gone = calls
     calls = [:]
+    // The bus has that rule, if it is still there.
+    if phase == .noOwner, let serial = valueRule,
+      let call = gone.first(where: { $0.value.purpose == .valueRule(serial: serial) })
+    {
+      gone[call.key] = nil
+      calls = [call.key: call.value]
+    }
     waitingCalls = []
     adapters = [:]
     adapter = nil
@@ -203,8 +212,9 @@ extension BlueZMachine {
       switch gone[id]?.purpose {
       case .removeBond(let client, let token), .updated(let client, let token):
         complete(client, token, .failure(.radioNotReady), into: &actions)
-      case .match, .owner, .start, .objects, .setFilter, .startDiscovery, .stopDiscovery, .connect,
-        .disconnect, .operation, .subscription, .advertise, .publish, .monitorFeatures,
+      case .match, .valueRule, .owner, .start, .objects, .setFilter, .startDiscovery,
+        .stopDiscovery, .connect, .disconnect, .operation, .subscription, .advertise, .publish,
+        .monitorFeatures,
         .monitors, .registerAgent, .pair, .device, .release, nil:
         break
       }

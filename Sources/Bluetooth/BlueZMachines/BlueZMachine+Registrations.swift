@@ -86,6 +86,9 @@ extension BlueZMachine {
     if let released {
       sentences.append("bluetoothd does not take an advertisement again: \(released.error).")
     }
+    if let refusal = valueRuleRefusal, needsValues {
+      sentences.append("The bus delivers no changes of characteristics: \(refusal.error).")
+    }
     return sentences
   }
 }

@@ -101,6 +101,8 @@ package struct BlueZMachine: Machine, Sendable {
 
   enum Purpose: Sendable, Equatable {
     case match
+    /// The rule for changes of characteristics, which is added and removed as links need them.
+    case valueRule(serial: UInt64)
     case owner
     case start
     case objects
@@ -150,8 +152,10 @@ package struct BlueZMachine: Machine, Sendable {
   var busFailureCount = 0
   /// How often D-Bus has started bluetoothd, whose objects were not read since.
   var startCount = 0
-  /// Whether the bus delivers changes of characteristics.
-  var hasValueRule = false
+  /// The serial of the call with which the bus delivers changes of characteristics; nil if it doesn't.
+  var valueRule: UInt64?
+  /// The bus's refusals of that call since the last success.
+  var valueRuleRefusal: Refusal?
   /// When the owner of bluetoothd's name is looked for again.
   var ownerRetryAt: Instant?
 
@@ -284,6 +288,7 @@ package struct BlueZMachine: Machine, Sendable {
     consider(nextServerWake)
     consider(monitors?.nextReport)
     consider(nextRegistration)
+    consider(nextValueRule)
     consider(nextChannelWake)
     if state == .poweredOn { for link in links.values { consider(link.nextWake) } }
     return next

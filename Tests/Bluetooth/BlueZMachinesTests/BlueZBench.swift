@@ -46,6 +46,8 @@ struct BlueZBench {
   /// Whether the bus delivers changes of characteristics, and the calls that have changed that.
   var hasValueRule = false
   var valueRuleCalls: [String] = []
+  /// What the bus answers to the rule; nil for nothing.
+  var valueRuleReply: Result<[BusValue], BusError>? = .success([])
 
   init(adapter: String? = nil) { machine = BlueZMachine(adapter: adapter) }
 
@@ -65,12 +67,15 @@ struct BlueZBench {
         let refusal = BusError(BlueZErrorName.accessDenied, "refused")
         handle(.reply(id, refusesAgents ? .failure(refusal) : .success([])))
       case .call(let id, let call) where call.arguments == [.string(BlueZMachine.valueRule)]:
-        hasValueRule = call.member == "AddMatch"
         valueRuleCalls.append(call.member)
-        handle(.reply(id, .success([])))
+        let reply = call.member == "AddMatch" ? valueRuleReply : .success([])
+        hasValueRule = call.member == "AddMatch" && reply == .success([])
+        if let reply { handle(.reply(id, reply)) }
       case .call(let id, let call):
         // Their effects may be signalled before the reply.
-        if ["Connect", "StartNotify"].contains(call.member) { #expect(hasValueRule) }
+        if ["Connect", "StartNotify"].contains(call.member), valueRuleReply == .success([]) {
+          #expect(hasValueRule)
+        }
         calls.append((id, call))
       case .answer(let id, let result): answers[id] = result
       case .emit(let signal): signals.append(signal)

@@ -203,4 +203,76 @@ struct SubscriptionTests {
     bench.reply(to: "StartNotify")
     #expect(bench.takeEvents().values == [[3]])
   }
+
+  @Test func `A refused rule costs no link, is reported once, and is tried again after a pause`() {
+    var bench = connected()
+    bench.valueRuleReply = .failure(BusError("org.freedesktop.DBus.Error.LimitsExceeded", "full"))
+    bench.subscribe()
+    bench.reply(to: "StartNotify")
+    bench.notify([1])
+    #expect(bench.takeEvents().result(90) == .success(.done))
+    bench.advance(by: .milliseconds(500))
+    #expect(bench.closings == 0 && bench.machine.state == .poweredOn)
+    #expect(bench.machine.links[.peer]?.phase == .open)
+    #expect(bench.warnings.count == 1 && bench.machine.refusals.count == 1)
+    bench.valueRuleReply = .success([])
+    bench.advance(by: .milliseconds(999))
+    bench.notify([2])
+    #expect(bench.takeEvents().values == [])
+    bench.advance(by: .milliseconds(1))
+    bench.notify([3])
+    #expect(bench.takeEvents().values == [[3]])
+    #expect(bench.warnings.count == 1 && bench.machine.refusals == [])
+    #expect(
+      bench.valueRuleCalls.suffix(5)
+        == ["AddMatch", "RemoveMatch", "AddMatch", "RemoveMatch", "AddMatch"])
+  }
+
+  @Test func `A refused rule is not tried again while nothing needs it`() {
+    var bench = connected()
+    bench.valueRuleReply = .failure(BusError("org.freedesktop.DBus.Error.LimitsExceeded", "full"))
+    bench.subscribe()
+    bench.refuse("StartNotify", "org.bluez.Error.NotSupported")
+    let count = bench.valueRuleCalls.count
+    bench.advance(by: .seconds(60))
+    #expect(bench.valueRuleCalls.count == count && bench.machine.refusals == [])
+    bench.valueRuleReply = .success([])
+    bench.subscribe(token: 91)
+    #expect(bench.hasValueRule)
+  }
+
+  @Test func `A rule without an answer costs no link, and is removed and added again`() {
+    var bench = connected()
+    bench.valueRuleReply = nil
+    bench.subscribe()
+    bench.reply(to: "StartNotify")
+    bench.advance(by: BlueZLimits.answerMax)
+    #expect(bench.closings == 0 && bench.machine.state == .poweredOn)
+    #expect(bench.machine.links[.peer]?.phase == .open)
+    #expect(bench.valueRuleCalls.suffix(2) == ["AddMatch", "RemoveMatch"])
+    bench.valueRuleReply = .success([])
+    bench.advance(by: .milliseconds(500))
+    bench.notify([3])
+    #expect(bench.takeEvents().values == [[3]])
+  }
+
+  @Test func `A rule without an answer is added again, also if bluetoothd came back meanwhile`() {
+    var bench = connected()
+    bench.valueRuleReply = nil
+    bench.subscribe()
+    bench.ownerChanged(to: ":1.9")
+    bench.request(.connect(.peer, ConnectOptions()))
+    let device = BlueZBench.deviceValues.merging(["Connected": .boolean(true)]) { $1 }
+    let objects = [
+      adapterPath: [BusName.adapter: BlueZBench.adapterValues],
+      devicePath: [BusName.device: device],
+    ]
+    bench.reply(to: "GetManagedObjects", [.objects(objects)])
+    #expect(bench.machine.links[.peer]?.phase == .open)
+    #expect(bench.valueRuleCalls.last == "AddMatch")
+    bench.valueRuleReply = .success([])
+    bench.advance(by: BlueZLimits.answerMax + .milliseconds(500))
+    #expect(bench.valueRuleCalls.suffix(3) == ["AddMatch", "RemoveMatch", "AddMatch"])
+    #expect(bench.hasValueRule && bench.closings == 0)
+  }
 }
