@@ -38,12 +38,13 @@ private final class NetworkSocket: Sendable {
   private static let retryDelay = TimeSpan.seconds(1)
 
   func add(_ observer: @escaping @Sendable () -> Void) -> UInt64 {
-    state.withLock { state in
+    let (number, shortage) = state.withLock { state in
       state.lastNumber += 1
       state.observers[state.lastNumber] = observer
-      openIfNeeded(&state)
-      return state.lastNumber
+      return (state.lastNumber, openIfNeeded(&state))
     }
+    if let shortage { DescriptorShortage.report(shortage) }
+    return number
   }
 
   func remove(_ number: UInt64) {
@@ -53,16 +54,19 @@ private final class NetworkSocket: Sendable {
 
   /// Opens the socket at once, so that the kernel keeps what changes before the loop watches it. In a shortage of
   /// descriptors, it is tried again until that is over, or nobody observes.
-  private func openIfNeeded(_ state: inout State) {
-    guard !state.isOpen, !state.isRetrying else { return }
+  ///
+  /// - Returns: The error number of a shortage, to be reported outside the lock.
+  private func openIfNeeded(_ state: inout State, isRetry: Bool = false) -> Int32? {
+    guard !state.isOpen, !state.isRetrying else { return nil }
     do throws(SystemError) {
       let descriptor = try Netlink.openRoute([.interfaces, .addresses, .routes])
       state.isOpen = true
-      loop.execute { [self] in watch(descriptor) }
+      loop.execute { [self] in watch(descriptor, isRetry: isRetry) }
+      return nil
     } catch {
-      guard DescriptorShortage(errorNumber: error.number) != nil else { return }
-      DescriptorShortage.report(error.number)
+      guard DescriptorShortage(errorNumber: error.number) != nil else { return nil }
       retryLater(&state)
+      return error.number
     }
   }
 
@@ -72,16 +76,14 @@ private final class NetworkSocket: Sendable {
   }
 
   private func retry() {
-    let isOpen = state.withLock { state in
+    let shortage = state.withLock { state -> Int32? in
       state.isRetrying = false
-      if !state.observers.isEmpty { openIfNeeded(&state) }
-      return state.isOpen
+      return state.observers.isEmpty ? nil : openIfNeeded(&state, isRetry: true)
     }
-    // Changes were missed.
-    if isOpen { notify() }
+    if let shortage { DescriptorShortage.report(shortage) }
   }
 
-  private func watch(_ descriptor: Int32) {
+  private func watch(_ descriptor: Int32, isRetry: Bool) {
     var isNotifying = false
     let timer = loop.makeTimer { [self] in
       isNotifying = false
@@ -94,6 +96,8 @@ private final class NetworkSocket: Sendable {
         isNotifying = true
         timer.set(.now + Self.pause)
       }
+      // Changes were missed before.
+      if isRetry { notify() }
     } catch {
       // The system has no room for another descriptor in epoll; it may have later.
       state.withLock { state in

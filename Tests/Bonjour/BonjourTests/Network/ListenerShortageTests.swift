@@ -4,6 +4,7 @@ import Dispatch
 import Essentials
 import EventLoop
 import Glibc
+import Synchronization
 import Testing
 
 @testable import Bonjour
@@ -60,6 +61,26 @@ struct ListenerShortageTests {
       files.release()
       #expect(await changes.next() == true)
       withExtendedLifetime(watch) {}
+    }
+  }
+
+  @Test func `An observer of a shortage may watch the network`() async {
+    await #expect(processExitsWith: .success) {
+      await withCheckedContinuation { done in EpollLoop.shared.execute { done.resume() } }
+      let files = FewFiles(soft: 256, hard: 256)
+      files.take()
+      let changes = Events<Int>()
+      let watches = Mutex<[NetworkWatch]>([])
+      let observation = DescriptorShortage.observe { _ in
+        let watch = NetworkWatch { changes.add(2) }
+        watches.withLock { $0.append(watch) }
+      }
+      let first = NetworkWatch { changes.add(1) }
+      #expect(watches.withLock(\.count) == 1)
+      files.release()
+      #expect(await changes.next() == 1)
+      #expect(await changes.next() == 2)
+      withExtendedLifetime((first, observation)) {}
     }
   }
 
