@@ -166,6 +166,7 @@ final class AmbitRun: Sendable {
       run.closeInput()
       let end = await run.end()
       if isResult(end) { return end }
+      try Task.checkCancellation()
     }
   }
 
