@@ -113,12 +113,31 @@ extension AppHubMachine {
     }
     let id = life.nextEvent
     report(.arrived(session.app, appEvent), now: now)
+    // Nothing may launch the app for it. What the session holds is for the process that the person starts.
+    guard !life.isWaiting(id, of: session.app) else { return }
+    note(event, kind, session)
+  }
+
+  /// An event that waited has made room for another one.
+  mutating func noteDisplaced(_ event: AppEvent, of app: AppID) {
+    if let payload = AppEventPayload(event.payload) {
+      guard let content = payload.event, let session = sessions[payload.session] else { return }
+      note(content, event.kind, session)
+    } else if case .disconnected(let peer, true) = event.kind {
+      // The machine of apps has ended the link.
+      let end = HostEvent.disconnected(peer.address, .tooManyNotifications, reconnecting: false)
+      for session in sessions(of: app, event.receiver) { note(end, event.kind, session) }
+    }
+  }
+
+  /// The hub notes an event that no process is given, if that changes what the next one is given.
+  private mutating func note(_ event: HostEvent, _ kind: AppEvent.Kind, _ session: AppRadioSession)
+  {
     switch kind {
     case .callback, .connected, .disconnected:
-      // Nothing may launch the app for it. What the session holds is for the process that the person starts.
-      guard session.process == nil, !life.isWaiting(id, of: session.app) else { return }
+      guard session.process == nil else { return }
       hub.note(event, of: session.hostKey)
-      touched.insert(number)
+      touched.insert(session.number)
     default: break
     }
   }

@@ -144,6 +144,11 @@ package struct AppHubMachine: Sendable {
   /// Has the machine of apps handle an event.
   mutating func report(_ event: AppMachine.Event, now: Instant) {
     life.handle(event, now: now, into: &lifeActions)
+    switch event {
+    case .arrived(let app, _), .person(let app, _):
+      for event in life.takeDisplacedEvents(of: app) { noteDisplaced(event, of: app) }
+    default: break
+    }
   }
 
   /// Has the hub's machine handle an event, and write its messages.

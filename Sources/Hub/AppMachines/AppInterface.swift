@@ -186,6 +186,13 @@ extension AppMachine {
     apps[id]?.queue.entries.last { $0.id == event } != nil
   }
 
+  /// Takes the events of an app that were discarded since the last one arrived, because another one needed their room.
+  package mutating func takeDisplacedEvents(of id: AppID) -> [AppEvent] {
+    guard let events = apps[id]?.displaced, !events.isEmpty else { return [] }
+    apps[id]?.displaced = []
+    return events
+  }
+
   /// Whether an app has the background mode that events for a receiver need.
   package func hasMode(for receiver: AppReceiver, of id: AppID) -> Bool {
     guard let app = apps[id], let mode = AppEvent(.callback, for: receiver).mode else {

@@ -6,6 +6,7 @@ extension AppState {
   mutating func arrived(_ event: AppEvent, _ turn: inout Turn) {
     let id = turn.nextEvent()
     counts.arrivedCount += 1
+    displaced = []
     let entry = AppQueue.Entry(
       id: id, event: event,
       deadline: event.kind.isRequest ? turn.now + turn.limits.requestTime : nil)
@@ -131,7 +132,9 @@ extension AppState {
     }
     while isFull(queue, limits.waitingCountMax) {
       guard let index = queue.indexToDiscard(for: entry.event) else { break }
-      discard(queue.remove(at: index), because: .limit, &turn)
+      let entry = queue.remove(at: index)
+      displaced.append(entry.event)
+      discard(entry, because: .limit, &turn)
     }
     return true
   }

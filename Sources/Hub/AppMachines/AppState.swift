@@ -49,6 +49,8 @@ struct AppState: Sendable {
   /// Crashes in a row.
   var crashCount = 0
   var lastCrash: Instant?
+  /// The events that were discarded for the room of another one, since the last one arrived.
+  var displaced: [AppEvent] = []
   /// A discarded event was reported since the queue was last empty.
   var hasReportedDiscard = false
   var counts = AppCounts()

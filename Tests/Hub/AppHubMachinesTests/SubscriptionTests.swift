@@ -187,18 +187,7 @@ import Testing
     ])
     #expect(system.startCount == 1)
     system.person(.opened)
-    func subscribed(_ process: TestSystem.Process?) -> Set<DeviceAddress> {
-      var peers = Set(process?.attachments.first?.holdings?.subscribers.map(\.peer) ?? [])
-      for event in process?.events ?? [] {
-        switch event {
-        case .subscribed(let peer, handle: _): peers.insert(peer)
-        case .unsubscribed(let peer, handle: _): peers.remove(peer)
-        default: break
-        }
-      }
-      return peers
-    }
-    #expect(subscribed(system.process) == [Self.centrals[1], third])
+    #expect(Self.subscribed(system.process) == [Self.centrals[1], third])
     system.person(.sentToBackground)
     system.handle(.life(.memoryPressure(.critical)))
     // More than the system keeps: the rest is in what the next process is given.
@@ -208,6 +197,35 @@ import Testing
     }
     system.host([.unsubscribed(third, handle: handle)])
     system.person(.opened)
-    #expect(subscribed(system.process) == [Self.centrals[1]])
+    #expect(Self.subscribed(system.process) == [Self.centrals[1]])
+  }
+
+  @Test func `Centrals are known whose events made room for others while the app could not start`()
+  {
+    var (system, handle) = Self.server(advertises: true)
+    let others = (10..<2_000).map { DeviceAddress(bits: $0, kind: .random) }
+    system.host([.subscribed(others[0], handle: handle)])
+    #expect(system.startCount == 2)
+    system.crash()
+    // More than may wait until the app is launched again.
+    system.host([.unsubscribed(Self.centrals[0], handle: handle)])
+    for peer in others.dropFirst() { system.host([.subscribed(peer, handle: handle)]) }
+    #expect(system.startCount == 2)
+    system.person(.opened)
+    #expect(system.startCount == 3)
+    #expect(Self.subscribed(system.process) == Set(others + [Self.centrals[1]]))
+  }
+
+  /// The centrals that a process takes for subscribed.
+  private static func subscribed(_ process: TestSystem.Process?) -> Set<DeviceAddress> {
+    var peers = Set(process?.attachments.first?.holdings?.subscribers.map(\.peer) ?? [])
+    for event in process?.events ?? [] {
+      switch event {
+      case .subscribed(let peer, handle: _): peers.insert(peer)
+      case .unsubscribed(let peer, handle: _): peers.remove(peer)
+      default: break
+      }
+    }
+    return peers
   }
 }
