@@ -103,10 +103,9 @@
       headers.add(
         name: "content-type", value: job.metadata.mediaType ?? "application/octet-stream")
       for field in job.slot.headers { headers.replaceOrAdd(name: field.name, value: field.value) }
-      try await outbound.write(
-        .head(
-          HTTPRequestHead(
-            version: .http1_1, method: .PUT, uri: job.slot.put.target, headers: headers)))
+      let head = HTTPRequestHead(
+        version: .http1_1, method: .PUT, uri: job.slot.put.target, headers: headers)
+      var next: [HTTPClientRequestPart] = [.head(head)]
       let digest = UploadDigest()
       var place: Int64 = 0
       var reported: Int64 = 0
@@ -125,13 +124,18 @@
         if place == size, let expected = job.metadata.sha256, digest.finish() != expected {
           return .failed(.changed)
         }
-        try await outbound.write(.body(.byteBuffer(ByteBuffer(bytes: part))))
-        if place - reported >= max(Int64(1 << 18), size / 100) || place == size {
+        next.append(.body(.byteBuffer(ByteBuffer(bytes: part))))
+        if place == size { break }
+        try await outbound.write(contentsOf: next)
+        next = []
+        if place - reported >= max(Int64(1 << 18), size / 100) {
           reported = place
           progress(place)
         }
       }
-      try await outbound.write(.end(nil))
+      // The end leaves with the last part: a server that has it may answer and close the connection before another write.
+      try await outbound.write(contentsOf: next + [.end(nil)])
+      if size > 0 { progress(size) }
       return .written
     }
 
