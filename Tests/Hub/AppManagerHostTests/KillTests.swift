@@ -128,14 +128,14 @@ struct KillTests {
   }
 }
 
-/// A door with its lock, and the manager as a program of its own. Used by one task.
+/// A door with its lock, and the manager as a program of its own. Used by one task, and by the one that ends what hangs.
 private final class Street: @unchecked Sendable {
-  // Sendable because one task uses it.
+  // Unchecked: what both tasks use is constant or has a lock.
   let folder: String
   let radio: LockRadio
   let program: ProgramRun
-  private var manager: Process?
-  private var hub: Process?
+  private let manager = Locked<Process?>(nil)
+  private let hub = Locked<Process?>(nil)
   private let counter: OpeningCounter
   private let task: Task<Void, Never>
   private let step = Locked("")
@@ -176,7 +176,7 @@ private final class Street: @unchecked Sendable {
     let watch = Task {
       try await Task.sleep(for: Self.instantTime)
       Issue.record("\(instant): nothing goes on for \(Self.instantTime): \(step.get())")
-      for process in [manager, hub] {
+      for process in [manager.get(), hub.get()] {
         if let process, process.isRunning { kill(process.processIdentifier, SIGKILL) }
       }
       // Without a manager, a suspended app would stay.
@@ -188,21 +188,23 @@ private final class Street: @unchecked Sendable {
 
   private func startManager() async throws {
     step.set("a manager is started")
-    let radioWords = hub == nil ? ["--radio", "unix:" + radio.path] : []
-    manager = try await program.start(
-      ["apps", "run", "--json", "--freezer", "signals", "--no-memory-pressure"] + radioWords)
+    let radioWords = hub.get() == nil ? ["--radio", "unix:" + radio.path] : []
+    manager.set(
+      try await program.start(
+        ["apps", "run", "--json", "--freezer", "signals", "--no-memory-pressure"] + radioWords))
   }
 
   private func startHub() async throws {
     step.set("a hub is started")
-    hub = try await program.start(
-      ["--no-network", "--radio", "unix:" + radio.path, "--socket", folder + "/hub", "--json"],
-      program: "ambit-hub")
+    hub.set(
+      try await program.start(
+        ["--no-network", "--radio", "unix:" + radio.path, "--socket", folder + "/hub", "--json"],
+        program: "ambit-hub"))
   }
 
   func killHub() async throws {
     step.set("a hub is killed")
-    if let hub {
+    if let hub = hub.get() {
       kill(hub.processIdentifier, SIGKILL)
       hub.waitUntilExit()
     }
@@ -211,7 +213,7 @@ private final class Street: @unchecked Sendable {
 
   func killManager() async throws {
     step.set("a manager is killed")
-    if let manager {
+    if let manager = manager.get() {
       kill(manager.processIdentifier, SIGKILL)
       manager.waitUntilExit()
     }
@@ -268,10 +270,10 @@ private final class Street: @unchecked Sendable {
   private static let writeTime = TimeSpan.seconds(2)
 
   func close() async {
-    manager?.terminate()
-    manager?.waitUntilExit()
-    hub?.terminate()
-    hub?.waitUntilExit()
+    for process in [manager.get(), hub.get()] {
+      process?.terminate()
+      process?.waitUntilExit()
+    }
     task.cancel()
     await radio.close()
     try? FileManager.default.removeItem(atPath: folder)

@@ -11,8 +11,8 @@
       run.delivered.count { if case .archiveGap = $0 { true } else { false } }
     }
 
-    /// A room whose archive was read, and that is joined again while its archive is silent.
-    private static func joinedAgain() throws -> RoomRun {
+    /// A room whose archive was read, and that has another message since the session has ended.
+    private static func left() throws -> RoomRun {
       var run = try RoomRun()
       run.connect()
       run.join()
@@ -21,6 +21,13 @@
       run.settle()
       run.endSession(handling: 0)
       run.say("missed", id: "2")
+      run.down = []
+      return run
+    }
+
+    /// The same, joined again while its archive is silent.
+    private static func joinedAgain() throws -> RoomRun {
+      var run = try left()
       run.service.isArchiveSilent = true
       run.connect()
       run.settle()
@@ -129,15 +136,7 @@
     @Test func `A gap precedes the first message after the silence, too, and later processes know`()
       throws
     {
-      var run = try RoomRun()
-      run.connect()
-      run.join()
-      run.settle()
-      run.say("before", id: "1")
-      run.settle()
-      run.endSession(handling: 0)
-      run.say("missed", id: "2")
-      run.down = []
+      var run = try Self.left()
       run.service.isArchiveSilent = true
       run.connect()
       run.settle()
@@ -185,15 +184,7 @@
     @Test func `What comes while a room is silent about its abilities waits for ten seconds`()
       throws
     {
-      var run = try RoomRun()
-      run.connect()
-      run.join()
-      run.settle()
-      run.say("before", id: "1")
-      run.settle()
-      run.endSession(handling: 0)
-      run.say("missed", id: "2")
-      run.down = []
+      var run = try Self.left()
       run.service.isRoomSilent = true
       run.connect()
       run.settle()
