@@ -149,7 +149,7 @@ extension ClientSession {
   /// The connection has ended: the client hears what it hears of a radio that is gone. Requests end first, then
   /// links, then the state changes.
   ///
-  /// - Parameter keepsState: Whether the client hears of no other state for now.
+  /// - Parameter keepsState: Whether the state stays as the client knows it: another hub may come in time.
   mutating func hubLost(
     _ failure: HubFailure, keepsState: Bool, into outputs: inout SessionOutputs
   ) {
