@@ -12,13 +12,18 @@ let libraries = """
   DiscoveryMachines DNSWire ARPWire BeaconMachines PeripheralFiles AppLifecycle
   AppLifecycleTesting Messaging MessagingReactive
   """
+/// The modules beside AppLifecycle whose imports an app keeps.
+let appModules = "BackgroundTasks UserNotifications"
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let argumentParser = Target.Dependency.product(
   name: "ArgumentParser", package: "swift-argument-parser")
 
 let package = Package(
   name: "ambit",
-  products: words(libraries).map { .library(name: $0, targets: [$0]) } + [
+  products: words(libraries).map { name in
+    // Apple's names for apps are in three modules.
+    .library(name: name, targets: [name] + (name == "AppLifecycle" ? words(appModules) : []))
+  } + [
     // Built by scripts/build-dns-sd, which makes it fit to be installed.
     .library(name: "dns_sd", type: .dynamic, targets: ["dns_sd"])
   ],
@@ -158,6 +163,8 @@ let package = Package(
       "Hub/AppDatabase", needs: "StateFiles AppManagerHost",
       products("GRDB", of: "GRDB.swift", with: "AppDatabase")),
     module("Hub/AppLifecycle", needs: "Essentials AppMachines AppSessions InfoPlists"),
+    module("Hub/BackgroundTasks", needs: "AppLifecycle"),
+    module("Hub/UserNotifications", needs: "AppLifecycle"),
     module(
       "Hub/AppLifecycleTesting", needs: "Essentials EventLoop CLinux BluetoothWire",
       "BluetoothInterface BluetoothMachines BluetoothHost BluetoothSessions SimulatedRadio",
@@ -299,7 +306,7 @@ let package = Package(
       needs: "BeaconMachines CoreLocation CoreLocationAsync Essentials"),
     appCode(
       "AppDelegates", in: "Examples/AppDelegates",
-      needs: "AppLifecycle CoreBluetooth CoreLocation"),
+      needs: "AppLifecycle BackgroundTasks CoreBluetooth CoreLocation UserNotifications"),
     appCode("BonjourAppCode", in: "Examples/BonjourApp", needs: "Bonjour"),
     library("DoorLock", in: "Examples/DoorLock", needs: "CoreBluetooth"),
     // The same as an app that is installed: with its Info.plist, a folder for "ambit app install".

@@ -1,4 +1,5 @@
 import AppLifecycle
+import BackgroundTasks
 
 /// An app with a scene that loads its news in the background.
 class NewsAppDelegate: UIResponder, UIApplicationDelegate {

@@ -1,5 +1,6 @@
 import AppLifecycle
 import CoreLocation
+import UserNotifications
 
 /// An app that greets its user with a notification where a shop's beacons begin.
 class ShopAppDelegate: NSObject, UIApplicationDelegate {

@@ -124,6 +124,7 @@ enum Layers {
     "CoreLocation": Module(.api, apple.union(["Logging", "Synchronization"])),
     "Bonjour": Module(.api, apple.union(["Synchronization"])),
     "AppLifecycle": Module(.api, apple.union(["Synchronization"])),
+    "BackgroundTasks": Module(.api), "UserNotifications": Module(.api),
     "CDNSServiceDiscovery": Module(.api),
     "Messaging": Module(.api, ["Synchronization"]),
     "dns_sd": Module(.api, ["Glibc", "Synchronization"]),

@@ -101,7 +101,9 @@ struct TreeTests {
   func leftovers() {
     for file in SourceTree.swiftFiles {
       guard !file.path.hasPrefix("Tests/TreeTests/") else { continue }
-      for (index, line) in file.lines.enumerated() {
+      for (index, text) in file.lines.enumerated() {
+        // Apple's name for the text of an empty field.
+        let line = text.replacing("textInputPlaceholder", with: "")
         for word in ["TODO", "FIXME", "XXX", "HACK", ".disabled(", "Placeholder"]
         where line.contains(word) {
           Issue.record("\(file.path):\(index + 1) contains \(word)")

@@ -1,4 +1,4 @@
-import AppLifecycle
+@testable import AppLifecycle
 import AppMachines
 import AppSessions
 import Essentials
@@ -94,6 +94,50 @@ extension AppLifecycleTests {
       await phone.settle()
       #expect(journal.all.last == "respond Door 3")
       await phone.end()
+    }
+
+    @Test func `Categories are kept by the center until the app begins anew`() async {
+      let journal = Journal()
+      let phone = await opened(Presenter(journal), journal)
+      let center = UNUserNotificationCenter.current()
+      let reply = UNTextInputNotificationAction(
+        identifier: "reply", title: "Reply", options: .authenticationRequired,
+        textInputButtonTitle: "Send", textInputPlaceholder: "Message")
+      let category = UNNotificationCategory(
+        identifier: "message", actions: [reply], intentIdentifiers: [],
+        options: .customDismissAction)
+      center.setNotificationCategories([category])
+      #expect(await center.notificationCategories() == [category])
+      let found = await withCheckedContinuation { continuation in
+        center.getNotificationCategories { continuation.resume(returning: $0) }
+      }
+      #expect(found.first?.actions.map(\.identifier) == ["reply"])
+      await phone.end()
+      #expect(await center.notificationCategories().isEmpty)
+    }
+
+    @Test(arguments: [
+      ("passive", UNNotificationInterruptionLevel.passive), ("time-sensitive", .timeSensitive),
+      ("critical", .critical), ("active", .active), ("loud", .active),
+    ])
+    func `A payload names how much a notification interrupts`(
+      name: String, level: UNNotificationInterruptionLevel
+    ) throws {
+      let json = #"{"aps":{"alert":"Hi","interruption-level":"\#(name)","relevance-score":0.5}}"#
+      let push = try #require(AppNotification(remote: json, identifier: "1"))
+      let content = UNNotificationContent(push)
+      #expect(content.interruptionLevel == level)
+      #expect(content.relevanceScore == 0.5)
+    }
+
+    @Test func `A local notification keeps how much it interrupts`() throws {
+      let content = UNMutableNotificationContent()
+      content.body = "The door is open"
+      content.interruptionLevel = .timeSensitive
+      content.relevanceScore = 0.25
+      let request = UNNotificationRequest(identifier: "door", content: content, trigger: nil)
+      let read = UNNotificationContent(try #require(request.notification))
+      #expect(read.interruptionLevel == .timeSensitive && read.relevanceScore == 0.25)
     }
 
     @Test func `A delegate may be written with async methods`() async throws {

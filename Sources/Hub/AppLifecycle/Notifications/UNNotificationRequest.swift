@@ -102,6 +102,12 @@ open class UNNotificationResponse: NSObject, @unchecked Sendable {
   init(_ notification: AppNotification) { self.notification = UNNotification(notification) }
 }
 
+/// The text that the person wrote as a response. Never given here: alerts are shown without their actions.
+open class UNTextInputNotificationResponse: UNNotificationResponse, @unchecked Sendable {
+  /// The text.
+  public let userText = ""
+}
+
 /// The person opened the app from the notification.
 public let UNNotificationDefaultActionIdentifier = "com.apple.UNNotificationDefaultActionIdentifier"
 /// The person dismissed the notification. Never the action of a response here.

@@ -11,6 +11,7 @@ open class UNUserNotificationCenter: NSObject, @unchecked Sendable {
     var session: AppSession?
     // The reference is guarded; the delegate is only called on the main thread.
     nonisolated(unsafe) weak var delegate: (any UNUserNotificationCenterDelegate)?
+    var categories: Set<UNNotificationCategory> = []
   }
 
   private static let shared = UNUserNotificationCenter()
@@ -79,6 +80,26 @@ open class UNUserNotificationCenter: NSObject, @unchecked Sendable {
     }
     guard let isGranted else { return UNNotificationSettings(.notDetermined) }
     return UNNotificationSettings(isGranted ? .authorized : .denied)
+  }
+
+  // MARK: Categories
+
+  /// Replaces the kinds of notifications of the app. They last as long as the process.
+  open func setNotificationCategories(_ categories: Set<UNNotificationCategory>) {
+    state.withLock { $0.categories = categories }
+  }
+
+  /// Calls back with the kinds of notifications of the app.
+  open func getNotificationCategories(
+    completionHandler: @escaping @Sendable (Set<UNNotificationCategory>) -> Void
+  ) {
+    let categories = state.withLock { $0.categories }
+    currentSession().call(on: queue) { completionHandler(categories) }
+  }
+
+  /// The kinds of notifications of the app.
+  open func notificationCategories() async -> Set<UNNotificationCategory> {
+    state.withLock { $0.categories }
   }
 
   // MARK: Requests

@@ -16,6 +16,8 @@ open class UNNotificationContent: NSObject, @unchecked Sendable {
     var sound: UNNotificationSound?
     var categoryIdentifier = ""
     var threadIdentifier = ""
+    var interruptionLevel = UNNotificationInterruptionLevel.active
+    var relevanceScore = 0.0
     var userInfo: [AnyHashable: Any] = [:]
   }
 
@@ -33,6 +35,10 @@ open class UNNotificationContent: NSObject, @unchecked Sendable {
   open var categoryIdentifier: String { values.categoryIdentifier }
   /// Notifications with the same identifier are grouped.
   open var threadIdentifier: String { values.threadIdentifier }
+  /// How much the notification interrupts the person. It changes nothing here.
+  open var interruptionLevel: UNNotificationInterruptionLevel { values.interruptionLevel }
+  /// The place of the notification in a summary, from 0 to 1. It changes nothing here.
+  open var relevanceScore: Double { values.relevanceScore }
   /// The app's own values, a property list; the payload of a remote notification.
   open var userInfo: [AnyHashable: Any] { values.userInfo }
 
@@ -54,6 +60,9 @@ open class UNNotificationContent: NSObject, @unchecked Sendable {
       values.sound = (aps["sound"] as? String).map { UNNotificationSound(name: $0) }
       values.categoryIdentifier = aps["category"] as? String ?? ""
       values.threadIdentifier = aps["thread-id"] as? String ?? ""
+      values.interruptionLevel =
+        (aps["interruption-level"] as? String).flatMap(Self.interruptionLevel) ?? .active
+      values.relevanceScore = (aps["relevance-score"] as? NSNumber)?.doubleValue ?? 0
       values.userInfo = payload
     case .local:
       let list = (try? PropertyListSerialization.propertyList(from: data, format: nil))
@@ -65,7 +74,22 @@ open class UNNotificationContent: NSObject, @unchecked Sendable {
       values.sound = (read["sound"] as? String).map { UNNotificationSound(name: $0) }
       values.categoryIdentifier = read["category"] as? String ?? ""
       values.threadIdentifier = read["thread"] as? String ?? ""
+      values.interruptionLevel =
+        (read["interruptionLevel"] as? NSNumber)
+        .flatMap { UNNotificationInterruptionLevel(rawValue: $0.uintValue) } ?? .active
+      values.relevanceScore = (read["relevanceScore"] as? NSNumber)?.doubleValue ?? 0
       values.userInfo = read["userInfo"] as? [String: Any] ?? [:]
+    }
+  }
+
+  /// The level of a remote notification, by its name.
+  private static func interruptionLevel(_ name: String) -> UNNotificationInterruptionLevel? {
+    switch name {
+    case "passive": .passive
+    case "active": .active
+    case "time-sensitive": .timeSensitive
+    case "critical": .critical
+    default: nil
     }
   }
 
@@ -73,7 +97,8 @@ open class UNNotificationContent: NSObject, @unchecked Sendable {
   var propertyList: [UInt8]? {
     var list: [String: Any] = [
       "title": title, "subtitle": subtitle, "body": body, "category": categoryIdentifier,
-      "thread": threadIdentifier,
+      "thread": threadIdentifier, "interruptionLevel": interruptionLevel.rawValue,
+      "relevanceScore": relevanceScore,
     ]
     list["badge"] = badge
     list["sound"] = sound?.name
@@ -137,6 +162,16 @@ open class UNMutableNotificationContent: UNNotificationContent, @unchecked Senda
   open override var threadIdentifier: String {
     get { values.threadIdentifier }
     set { values.threadIdentifier = newValue }
+  }
+  /// How much the notification interrupts the person. It changes nothing here.
+  open override var interruptionLevel: UNNotificationInterruptionLevel {
+    get { values.interruptionLevel }
+    set { values.interruptionLevel = newValue }
+  }
+  /// The place of the notification in a summary, from 0 to 1. It changes nothing here.
+  open override var relevanceScore: Double {
+    get { values.relevanceScore }
+    set { values.relevanceScore = newValue }
   }
   /// The app's own values, a property list.
   open override var userInfo: [AnyHashable: Any] {
