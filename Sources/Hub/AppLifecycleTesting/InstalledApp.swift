@@ -117,8 +117,8 @@ public struct InstalledApp: Sendable {
     launches.last.flatMap { UIApplication.LaunchOptionsKey.options($0.launch) }
   }
 
-  /// The callbacks that it got, in order. Those of Core Bluetooth are noted when their events are given to the app's
-  /// managers.
+  /// The callbacks that it got, in order: transitions of the app's life, Core Bluetooth, regions, notifications, fetches,
+  /// `launchHandler(IDENTIFIER)` of a task, and `keepAliveHandler`. Each is noted when its event is given to the process.
   public var callbacks: [SimulatedCallback] { log.entry(of: id).callbacks }
   /// The names of the callbacks that its present or last process got.
   public var callbackNames: [String] {

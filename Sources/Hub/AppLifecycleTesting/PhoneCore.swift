@@ -417,7 +417,8 @@ final class PhoneCore: @unchecked Sendable {
     case .begin(let process): process.begin()
     case .instruct(let process, let instruction):
       if case .deliver(let deliveries) = instruction {
-        for name in deliveries.compactMap(\.callbackName) {
+        let state = read { machine, _ in machine.life.state(of: process.app.id) }
+        for name in deliveries.compactMap({ $0.callbackName(in: state) }) {
           log.told(process.app.id, name, at: radio.now)
         }
       }
@@ -431,12 +432,29 @@ final class PhoneCore: @unchecked Sendable {
 }
 
 extension AppDelivery {
-  /// The callback of a transition or of a region; nil for others, whose events have names of their own.
-  fileprivate var callbackName: String? {
+  /// The callback for it of an app in a state; nil for events of Core Bluetooth, which have names of their own.
+  fileprivate func callbackName(in state: AppLifeState?) -> String? {
     switch self {
     case .transition(let transition): transition.callbackName
-    case .event(_, let event): AppRegionEvent(event.payload, of: event.receiver)?.callbackName
+    case .event(_, let event): event.callbackName(in: state)
     case .restore: nil
+    }
+  }
+}
+
+extension AppEvent {
+  /// An app without the method of a notification gets another one of them, which the phone can't know.
+  fileprivate func callbackName(in state: AppLifeState?) -> String? {
+    switch kind {
+    case .region: AppRegionEvent(payload, of: receiver)?.callbackName
+    case .notification where isTapped: "didReceive(response)"
+    case .notification(_, hasAlert: true) where state == .active || state == .inactive:
+      "willPresent(notification)"
+    case .notification: "didReceiveRemoteNotification"
+    case .refresh where payload.isEmpty: "performFetch"
+    case .refresh, .processing: "launchHandler(\(String(decoding: payload, as: UTF8.self)))"
+    case .keepAlive: "keepAliveHandler"
+    case .callback, .connected, .disconnected, .value, .discovered, .request, .socket: nil
     }
   }
 }

@@ -331,7 +331,12 @@ struct RestorationReportTests {
       app.open(alert)
       phone.position = Position(x: 100_000, y: 0)
       phone.advance(by: .minutes(5))
-      #expect(app.callbackNames.last == "didDetermineState")
+      #expect(app.callbackNames.contains("didReceive(response)"))
+      // It says goodbye.
+      #expect(
+        app.callbackNames.suffix(3) == [
+          "didExitRegion", "didDetermineState", "willPresent(notification)",
+        ])
       #expect(app.callbackNames.count { $0 == "didExitRegion" } == 1)
     }
   }

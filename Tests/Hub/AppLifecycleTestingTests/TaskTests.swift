@@ -167,6 +167,7 @@ struct TaskTests {
     try await run(isolation) { _, app in
       #expect(app.runTask(TaskDelegate.task))
       #expect(AppNotes.all(of: app, isolation) == ["launched", "launched", "task"])
+      #expect(app.callbackNames == ["launchHandler(\(TaskDelegate.task))"])
       #expect(app.state == .suspended)
       #expect(!app.runTask(TaskDelegate.task))
     }
@@ -193,6 +194,7 @@ struct TaskTests {
     try await run(isolation) { phone, app in
       app.receiveRemoteNotification(#"{"aps": {"content-available": 1}}"#)
       #expect(AppNotes.all(of: app, isolation) == ["launched", "launched", "notification"])
+      #expect(app.callbackNames == ["didReceiveRemoteNotification"])
       phone.advance(by: .seconds(1))
       #expect(app.state == .suspended)
       app.forceQuit()
@@ -223,9 +225,22 @@ struct TaskTests {
       #expect(app.launches.count == 3 && app.state == .active)
       let payload = app.launchOptions?[.remoteNotification] as? [AnyHashable: Any]
       #expect(payload?["number"] as? Int == 2)
+      #expect(app.callbackNames.contains("didReceive(response)"))
       let byIcon = "launched for nothing"
       #expect(
         AppNotes.all(of: app, isolation) == [byIcon, byIcon, "launched for 2", "notification 2"])
+    }
+  }
+
+  @Test(arguments: isolations)
+  func `The callbacks of an app in the foreground have its notifications and fetches`(
+    _ isolation: SimulatedPhone.Isolation
+  ) async throws {
+    try await run(isolation) { _, app in
+      app.open()
+      app.receiveRemoteNotification(#"{"aps": {"alert": "Hello"}}"#)
+      app.performFetch()
+      #expect(app.callbackNames.suffix(2) == ["willPresent(notification)", "performFetch"])
     }
   }
 
