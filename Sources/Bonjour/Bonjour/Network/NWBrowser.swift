@@ -63,26 +63,18 @@ public final class NWBrowser: Sendable, CustomDebugStringConvertible {
     guard isFirst else { return }
     do throws(NWError) {
       let request = try request()
-      change(to: .ready, on: queue)
+      change(to: .ready)
       let catalogue = catalogue(request) { [weak self] result in
         queue.async { self?.take(result) }
       }
-      guarded.withLock { guarded in if guarded.state != .cancelled { guarded.catalogue = catalogue }
-      }
+      guarded.withLock { guarded in if guarded.state == .ready { guarded.catalogue = catalogue } }
     } catch {
-      change(to: .failed(error), on: queue)
+      change(to: .failed(error))
     }
   }
 
   /// Stops browsing.
-  public func cancel() {
-    let (queue, catalogue) = guarded.withLock { guarded in
-      defer { guarded.catalogue = nil }
-      return (guarded.queue, guarded.catalogue)
-    }
-    change(to: .cancelled, on: queue)
-    withExtendedLifetime(catalogue) {}
-  }
+  public func cancel() { change(to: .cancelled) }
 
   /// Begins to look.
   func catalogue(
@@ -110,34 +102,41 @@ public final class NWBrowser: Sendable, CustomDebugStringConvertible {
     }
   }
 
-  /// Changes the state and calls the handler, unless the browser was cancelled or failed before.
-  private func change(to new: State, on queue: DispatchQueue?) {
-    let isNew = guarded.withLock { guarded in
+  /// Changes the state and has the handler called, unless the browser was cancelled or failed before. A new state that
+  /// is an end ends the search.
+  private func change(to new: State) {
+    let catalogue = guarded.withLock { guarded -> ServiceCatalogue? in
       switch guarded.state {
-      case .cancelled: return false
-      case .failed where new != .cancelled: return false
-      case .failed, .setup, .ready, .waiting:
-        guarded.state = new
-        return true
+      case .cancelled: return nil
+      case .failed where new != .cancelled: return nil
+      case .failed, .setup, .ready, .waiting: guarded.state = new
       }
-    }
-    guard isNew else { return }
-    queue?.async { [self] in
-      stateUpdateHandler?(new)
-      guard new == .cancelled else { return }
-      // What the handlers hold is free again.
-      let old = guarded.withLock { guarded in
-        defer { (guarded.onState, guarded.onResults) = (nil, nil) }
-        return (guarded.onState, guarded.onResults)
+      // Under the lock: the calls are queued in the order of the changes, whatever threads make them.
+      guarded.queue?.async { [self] in
+        stateUpdateHandler?(new)
+        if new == .cancelled { releaseHandlers() }
       }
-      withExtendedLifetime(old) {}
+      guard new != .ready else { return nil }
+      defer { guarded.catalogue = nil }
+      return guarded.catalogue
     }
+    // Released outside the lock.
+    withExtendedLifetime(catalogue) {}
+  }
+
+  /// What the handlers hold is free again.
+  private func releaseHandlers() {
+    let old = guarded.withLock { guarded in
+      defer { (guarded.onState, guarded.onResults) = (nil, nil) }
+      return (guarded.onState, guarded.onResults)
+    }
+    withExtendedLifetime(old) {}
   }
 
   /// On the queue.
   private func take(_ result: Swift.Result<ServiceCatalogue.Snapshot, NWError>) {
     switch result {
-    case .failure(let error): change(to: .failed(error), on: queue)
+    case .failure(let error): change(to: .failed(error))
     case .success(let snapshot):
       let handler = guarded.withLock {
         guarded -> (@Sendable (Set<Result>, Set<Result.Change>) -> Void)? in

@@ -156,9 +156,12 @@ public final class NWListener: Sendable, CustomDebugStringConvertible {
     guard isFirst else { return }
     do throws(NWError) {
       let listener = try listen()
-      guarded.withLock { guarded in if guarded.state == .setup { guarded.listener = listener } }
-      change(to: .ready)
-      showShortage()
+      guarded.withLock { guarded in
+        guard guarded.state == .setup else { return }
+        guarded.listener = listener
+        change(to: .ready, &guarded)
+        showShortage(&guarded)
+      }
       // Connections that were accepted before it was ready.
       handOver()
       register()
@@ -214,71 +217,60 @@ public final class NWListener: Sendable, CustomDebugStringConvertible {
   }
 
   /// Closes the port and unregisters the service.
-  public func cancel() {
-    let held = takeDown()
-    if let endpoint = held.registered?.endpoint { notify(.remove(endpoint)) }
-    change(to: .cancelled)
-    withExtendedLifetime(held) {}
-  }
+  public func cancel() { end(.cancelled) }
 
-  private func fail(_ error: NWError) {
-    let held = takeDown()
-    change(to: .failed(error))
-    withExtendedLifetime(held) {}
-  }
+  private func fail(_ error: NWError) { end(.failed(error)) }
 
-  /// Removes what ends with the listener, to be released outside the lock.
-  private func takeDown() -> (
-    registered: RegisteredService?, listener: TCPListener?, waiting: ArraySlice<TCPConnection>
-  ) {
-    guarded.withLock { guarded in
+  /// Changes the state and lets go of what ends with the listener, in one step: a start on another thread comes before
+  /// or behind it.
+  private func end(_ new: State) {
+    let held = guarded.withLock { guarded in
+      if let endpoint = guarded.registered?.endpoint { notify(.remove(endpoint), guarded) }
+      change(to: new, &guarded)
       defer { (guarded.registered, guarded.listener, guarded.waiting) = (nil, nil, []) }
       return (guarded.registered, guarded.listener, guarded.waiting)
     }
+    // Released outside the lock.
+    withExtendedLifetime(held) {}
   }
 
   /// Takes the beginning of a shortage of descriptors, or nil for its end.
   private func take(_ shortage: NWError?) {
-    guarded.withLock { $0.shortage = shortage }
-    showShortage()
+    guarded.withLock { guarded in
+      guarded.shortage = shortage
+      showShortage(&guarded)
+    }
   }
 
   /// Brings the state in line with the shortage of descriptors, if there is one.
-  private func showShortage() {
-    change { guarded in
-      guard guarded.isListening else { return nil }
-      let state = guarded.shortage.map { State.waiting($0) } ?? .ready
-      return state == guarded.state ? nil : state
+  private func showShortage(_ guarded: inout Guarded) {
+    guard guarded.isListening else { return }
+    let state = guarded.shortage.map { State.waiting($0) } ?? .ready
+    if state != guarded.state { change(to: state, &guarded) }
+  }
+
+  /// Changes the state and has the handler called, unless the listener was cancelled or failed before.
+  ///
+  /// Called with the lock, so that the calls are queued in the order of the changes, whatever threads make them.
+  private func change(to new: State, _ guarded: inout Guarded) {
+    switch guarded.state {
+    case .cancelled: return
+    case .failed where new != .cancelled: return
+    case .failed, .setup, .ready, .waiting: guarded.state = new
+    }
+    guarded.queue?.async { [self] in
+      stateUpdateHandler?(new)
+      if new == .cancelled { releaseHandlers() }
     }
   }
 
-  /// Changes the state and calls the handler, unless the listener was cancelled or failed before.
-  private func change(to new: State) { change { _ in new } }
-
-  /// Changes the state, if the closure returns another one, and calls the handler, unless the listener was cancelled
-  /// or failed before.
-  private func change(_ next: (Guarded) -> State?) {
-    let change = guarded.withLock { guarded -> (DispatchQueue?, State)? in
-      guard let new = next(guarded) else { return nil }
-      switch guarded.state {
-      case .cancelled: return nil
-      case .failed where new != .cancelled: return nil
-      case .failed, .setup, .ready, .waiting:
-        guarded.state = new
-        return (guarded.queue, new)
-      }
+  /// What the handlers hold is free again.
+  private func releaseHandlers() {
+    let old = guarded.withLock { guarded in
+      defer { (guarded.onState, guarded.onConnection, guarded.onRegistration) = (nil, nil, nil) }
+      return (guarded.onState, guarded.onConnection, guarded.onRegistration)
     }
-    guard let (queue, new) = change else { return }
-    queue?.async { [self] in
-      stateUpdateHandler?(new)
-      guard new == .cancelled else { return }
-      // What the handlers hold is free again.
-      let old = guarded.withLock { guarded in
-        defer { (guarded.onState, guarded.onConnection, guarded.onRegistration) = (nil, nil, nil) }
-        return (guarded.onState, guarded.onConnection, guarded.onRegistration)
-      }
-      withExtendedLifetime(old) {}
-    }
+    withExtendedLifetime(old) {}
   }
 
   // MARK: Publishing
@@ -289,26 +281,42 @@ public final class NWListener: Sendable, CustomDebugStringConvertible {
       return (guarded.service, guarded.registered)
     }
     if let new, let old, new.isSame(as: old), let registration = registered?.registration {
-      do throws(DNSWireError) { try registration.update(new.text) } catch { fail(.badParameter) }
-      return
+      return update(registration, new)
     }
-    let removed = guarded.withLock { guarded in
-      defer { guarded.registered = nil }
-      return guarded.registered
-    }
-    if let endpoint = removed?.endpoint { notify(.remove(endpoint)) }
     register()
   }
 
-  /// Publishes the service, if there is one and the listener listens.
+  /// Updates the text, until it is the one that was set last: another thread may set one meanwhile.
+  private func update(_ registration: any DiscoveryRegistration, _ service: Service) {
+    var updated: Service? = service
+    while let service = updated {
+      do throws(DNSWireError) { try registration.update(service.text) } catch {
+        return fail(.badParameter)
+      }
+      updated = guarded.withLock { guarded in
+        guard guarded.registered?.registration === registration, let new = guarded.service,
+          new.text != service.text
+        else { return nil }
+        return new
+      }
+    }
+  }
+
+  /// Publishes the service in place of an earlier one, if there is one and the listener listens.
   private func register() {
-    let work = guarded.withLock { guarded -> (Service, UInt16, Int)? in
+    let (old, work) = guarded.withLock {
+      guarded -> (RegisteredService?, (Service, UInt16, Int)?) in
+      let old = guarded.registered
+      if let endpoint = old?.endpoint { notify(.remove(endpoint), guarded) }
+      guarded.registered = nil
       guard guarded.isListening, let service = guarded.service, let listener = guarded.listener
-      else { return nil }
+      else { return (old, nil) }
       guarded.lastNumber += 1
       guarded.registered = RegisteredService(number: guarded.lastNumber)
-      return (service, listener.port, guarded.lastNumber)
+      return (old, (service, listener.port, guarded.lastNumber))
     }
+    // Released outside the lock.
+    withExtendedLifetime(old) {}
     guard let (service, port, number) = work else { return }
     do throws(DNSWireError) {
       let description = try service.registration(port: port, on: parameters.requiredInterface)
@@ -333,20 +341,17 @@ public final class NWListener: Sendable, CustomDebugStringConvertible {
     case .registered(let name):
       guard let name = ServiceName(name) else { return }
       let endpoint = NWEndpoint(name, on: nil)
-      let old = guarded.withLock { guarded -> NWEndpoint?? in
-        guard guarded.registered?.number == number else { return nil }
-        defer { guarded.registered?.endpoint = endpoint }
-        return .some(guarded.registered?.endpoint)
+      guarded.withLock { guarded in
+        guard guarded.registered?.number == number else { return }
+        if let old = guarded.registered?.endpoint { notify(.remove(old), guarded) }
+        guarded.registered?.endpoint = endpoint
+        notify(.add(endpoint), guarded)
       }
-      guard let old else { return }
-      if let old { notify(.remove(old)) }
-      notify(.add(endpoint))
     }
   }
 
-  private func notify(_ change: ServiceRegistrationChange) {
-    guarded.withLock { guarded in guarded.queue }?.async { [weak self] in
-      self?.serviceRegistrationUpdateHandler?(change)
-    }
+  /// Called with the lock, so that the calls are queued in the order of the changes.
+  private func notify(_ change: ServiceRegistrationChange, _ guarded: Guarded) {
+    guarded.queue?.async { [weak self] in self?.serviceRegistrationUpdateHandler?(change) }
   }
 }

@@ -51,8 +51,7 @@ struct ListenerShortageTests {
     async
   {
     await #expect(processExitsWith: .success) {
-      // The loop has its own before.
-      await withCheckedContinuation { done in EpollLoop.shared.execute { done.resume() } }
+      await openLoop()
       let files = FewFiles(soft: 256, hard: 256)
       files.take()
       let changes = Events<Bool>()
@@ -66,7 +65,7 @@ struct ListenerShortageTests {
 
   @Test func `An observer of a shortage may watch the network`() async {
     await #expect(processExitsWith: .success) {
-      await withCheckedContinuation { done in EpollLoop.shared.execute { done.resume() } }
+      await openLoop()
       let files = FewFiles(soft: 256, hard: 256)
       files.take()
       let changes = Events<Int>()
@@ -99,6 +98,12 @@ struct ListenerShortageTests {
   }
 }
 
+/// Waits until the event loop has its own descriptors: its thread opens them when it begins to run, and where there are
+/// none left, no connection is accepted.
+private func openLoop() async {
+  await withCheckedContinuation { done in EpollLoop.shared.execute { done.resume() } }
+}
+
 /// A listener that is ready, and the socket of a client.
 private final class ListenerRun: Sendable {
   let discovery = ScriptedDiscovery()
@@ -109,6 +114,7 @@ private final class ListenerRun: Sendable {
   private let port: UInt16
 
   init() async throws {
+    await openLoop()
     listener = try DiscoveryContext.$override.withValue(discovery) { try NWListener(using: .tcp) }
     listener.stateUpdateHandler = { [states] in states.add($0) }
     listener.newConnectionHandler = { [connections] in connections.add($0) }

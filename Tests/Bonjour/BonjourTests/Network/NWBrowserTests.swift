@@ -1,6 +1,7 @@
 import DNSWire
 import DiscoveryMachines
 import Foundation
+import Synchronization
 import Testing
 
 @testable import Bonjour
@@ -131,6 +132,22 @@ struct NWBrowserTests {
     queue.sync {}
     #expect(browser.stateUpdateHandler == nil && browser.browseResultsChangedHandler == nil)
     #expect(browser.state == .cancelled)
+  }
+
+  @Test func `The last state that a handler gets is the last one, whatever threads change it`() {
+    for _ in 0..<500 {
+      let browser = browser()
+      let reported = Mutex<[NWBrowser.State]>([])
+      browser.stateUpdateHandler = { state in reported.withLock { $0.append(state) } }
+      DispatchQueue.concurrentPerform(iterations: 2) { index in
+        if index == 0 { browser.start(queue: queue) } else { browser.cancel() }
+      }
+      queue.sync {}
+      #expect(browser.state == .cancelled)
+      #expect([[], [.cancelled], [.ready, .cancelled]].contains(reported.withLock { $0 }))
+      // It doesn't search.
+      #expect(discovery.requests.isEmpty)
+    }
   }
 
   @Test("a browser that is released stops")

@@ -3,6 +3,7 @@ import DNSWire
 import DiscoveryMachines
 import Essentials
 import Foundation
+import Synchronization
 import Testing
 
 @testable import Bonjour
@@ -354,5 +355,74 @@ struct NWListenerTests {
     queue.sync {}
     #expect(listener == nil && connection == nil)
     #expect(discovery.published.first?.isLive == false && discovery.requests.isEmpty)
+  }
+
+  @Test func `The last state that a handler gets is the last one, whatever threads change it`()
+    throws
+  {
+    for _ in 0..<500 {
+      let listener = try listener()
+      let reported = Mutex<[NWListener.State]>([])
+      let registrations = Mutex<[NWListener.ServiceRegistrationChange]>([])
+      listener.stateUpdateHandler = { state in reported.withLock { $0.append(state) } }
+      listener.serviceRegistrationUpdateHandler = { change in
+        registrations.withLock { $0.append(change) }
+      }
+      let name = try ServiceName.lamp().name
+      DispatchQueue.concurrentPerform(iterations: 3) { index in
+        switch index {
+        case 0: listener.start(queue: queue)
+        case 1: discovery.notify(.registered(name))
+        default: listener.cancel()
+        }
+      }
+      queue.sync {}
+      #expect(listener.state == .cancelled)
+      #expect([[], [.cancelled], [.ready, .cancelled]].contains(reported.withLock { $0 }))
+      let endpoint = Self.endpoint("Desk lamp")
+      #expect(
+        [[], [.add(endpoint), .remove(endpoint)]].contains(registrations.withLock { $0 }))
+      // Nothing of it goes on.
+      #expect(discovery.published.allSatisfy { !$0.isLive })
+      #expect(listener.port == nil)
+    }
+  }
+
+  @Test func `The text that was set last is published, whatever threads set it`() async throws {
+    let listener = try listener()
+    listener.start(queue: queue)
+    #expect(await states.next() == .ready)
+    for round in 0..<500 {
+      DispatchQueue.concurrentPerform(iterations: 2) { index in
+        listener.service?.txtRecordObject = NWTXTRecord(["round": "\(round) \(index)"])
+      }
+      let last = try #require(listener.service?.text)
+      #expect(discovery.published.map(\.texts.last) == [last])
+    }
+  }
+
+  @Test func `Of services that several threads set, the last one alone is published`() async throws
+  {
+    let listener = try listener()
+    listener.start(queue: queue)
+    #expect(await states.next() == .ready)
+    for round in 0..<500 {
+      DispatchQueue.concurrentPerform(iterations: 2) { index in
+        listener.service = .init(name: "\(round) \(index)", type: "_lamp._tcp")
+      }
+      let live = discovery.published.filter(\.isLive)
+      #expect(live.map(\.service.name.instanceText) == [listener.service?.name])
+    }
+  }
+
+  @Test func `The service of a listener that fails is reported as removed`() async throws {
+    let listener = try listener()
+    listener.start(queue: queue)
+    #expect(await states.next() == .ready)
+    discovery.notify(.registered(try ServiceName.lamp().name))
+    #expect(await registrations.next() == .add(Self.endpoint("Desk lamp")))
+    discovery.notify(.failed(.tooManyClients))
+    #expect(await registrations.next() == .remove(Self.endpoint("Desk lamp")))
+    #expect(await states.next() == .failed(.dns(DNSServiceErrorType(kDNSServiceErr_NoMemory))))
   }
 }
