@@ -109,6 +109,21 @@ struct DiscoveryMachineTests {
     }
   }
 
+  @Test func `A client that looks for the host's own name leaves it to the host`() throws {
+    var pair = try Pair()
+    pair.handle(0, .registerService(RegistrationID(rawValue: 1), service))
+    pair.pass(.seconds(5))
+    pair.questions = []
+    for number in 1...3 {
+      let query = QueryID(rawValue: UInt64(number))
+      pair.handle(0, .startQuery(query, .addresses("lamp.local.", versions: [.v4]), on: nil))
+      pair.pass(.seconds(2))
+      #expect(
+        events(pair, 0, query) == [.addressAdded(.v4(Inet4Address(10, 0, 0, 1)), ttlSeconds: 120)])
+    }
+    #expect(pair.questions.allSatisfy { $0.type != .any })
+  }
+
   @Test("two hosts that want one name get two")
   func conflict() throws {
     var pair = try Pair(receivesUnicast: false)

@@ -102,7 +102,10 @@ package struct Responder: Machine, Sendable {
     case .handOver(let ids): for id in ids { handOver(id, now: now) }
     case .registerHost:
       isHostRegistered = true
-      for link in linkOrder { startHost(on: link, now: now) }
+      // Where it has the name it keeps it: while it probes again, another host could take it.
+      for link in linkOrder where entries[.host]?.phases[link] == nil {
+        startHost(on: link, now: now)
+      }
     case .setHostLabel(let label): setHostLabel(label, now: now, into: &actions)
     case .received(let message): received(message, now: now, into: &actions)
     case .shutDown:

@@ -77,6 +77,31 @@ struct HostNameTests {
     #expect(rig.answer(.ambit, .a).flatMap(\.message.answers) == [.a(.ambit, 1)])
   }
 
+  @Test func `A host that has its name does not probe for it again, and defends it`() throws {
+    var rig = try ResponderRig.registered()
+    for _ in 0..<3 {
+      rig.handle(.registerHost)
+      rig.pass(.milliseconds(100))
+      rig.sent = []
+      // Of two hosts that probe at one time, the other one would win.
+      rig.query(.ambit, .any, proposing: [.a(.ambit, 99)])
+      rig.pass(.seconds(2))
+      #expect(rig.probes.isEmpty)
+      #expect(rig.answers(.a) == [.a(.ambit, 1)])
+    }
+    #expect(rig.events.isEmpty && rig.responder.hostName == .ambit)
+  }
+
+  @Test func `A host that needs its name twice while it probes sends three probes`() throws {
+    var rig = try idle()
+    rig.handle(.registerHost)
+    rig.pass(.milliseconds(400))
+    rig.handle(.registerHost)
+    rig.pass(.seconds(5))
+    #expect(rig.probes.count == 3)
+    #expect(rig.events == [.registered(.host, .ambit)])
+  }
+
   @Test("a service for one interface needs the name on that one only")
   func oneInterface() throws {
     var rig = try idle()
