@@ -18,8 +18,8 @@ NAME = socket.gethostname().split(".")[0]
 
 
 class Resolved:
-    def __init__(self, host, programs, state):
-        self._host, self._state = host, state
+    def __init__(self, host, programs, state, process):
+        self._host, self._state, self.process = host, state, process
         folders = sorted(programs.root.glob("**/lib/*-linux-gnu*"))
         self._libraries = ":".join(str(folder) for folder in folders)
 
@@ -48,7 +48,7 @@ async def resolved(host, name):
             await asyncio.sleep(0.05)
         # What it logs is not read, and must not stop it.
         log = asyncio.ensure_future(process.stderr.read())
-        yield Resolved(host, programs, state)
+        yield Resolved(host, programs, state, process)
         log.cancel()
     finally:
         await end(process)
