@@ -31,20 +31,38 @@ async def end(process):
             await process.wait()
 
 
+class Port(int):
+    """The number of a port that is kept from programs that ask the system for any, and from others of these tests, for as
+    long as this object is used: a socket has it that does not listen. A server may have it, too (SO_REUSEADDR)."""
+
+    def __new__(cls, number):
+        holder = socket.socket()
+        try:
+            # Without the option, this fails where anybody has the port, even one who only keeps it.
+            holder.bind(("", number))
+            holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        except OSError:
+            holder.close()
+            raise
+        port = super().__new__(cls, number)
+        port._holder = holder
+        return port
+
+    def __del__(self):
+        self._holder.close()
+
+
 def free_ports(count):
-    """Ports that no program uses, and that the system gives to nobody by itself (ip_local_port_range) before they are
-    used. Those of other processes of this run are others; where another program takes one, it is seldom the same."""
-    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % 5
+    """Ports that no program uses, and that none gets by chance while they are kept. They are not of those that the system
+    gives to connections by itself (ip_local_port_range)."""
     ports = []
     while len(ports) < count:
-        port = 10_000 + 4_000 * worker + (_random_port + next(_port_numbers)) % 4_000
-        with socket.socket() as probe, contextlib.suppress(OSError):
-            probe.bind(("127.0.0.1", port))
-            ports.append(port)
+        with contextlib.suppress(OSError):
+            ports.append(Port(10_000 + (_random_port + next(_port_numbers)) % 20_000))
     return ports
 
 
-_random_port, _port_numbers = random.randrange(4_000), itertools.count()
+_random_port, _port_numbers = random.randrange(20_000), itertools.count()
 
 
 async def _listens(port, process, seconds=limits.EVENT):
