@@ -31,18 +31,28 @@ package final class ByteChannel {
   private var firstPending = 0
   /// How much of the first array is written.
   private var writtenCount = 0
-  private var hasFailed = false
+  /// Whether a turn of the loop is scheduled that reads what came before the end.
+  private var isEndScheduled = false
 
   /// The number of bytes that are buffered until the descriptor accepts them.
   package private(set) var pendingByteCount = 0
-  /// Called when the buffer becomes empty.
+  /// Called when the buffer becomes empty, also because writing has failed.
   package var onDrain: () -> Void = {}
 
   /// Whether the descriptor is read. If false, the system's buffers fill up, and flow control stops
-  /// the peer.
+  /// the peer. Its end, and that of a failed write, is reported once this is true again.
   package var isReading = true {
-    didSet { if isReading != oldValue { updateInterest() } }
+    didSet {
+      guard isReading != oldValue else { return }
+      updateInterest()
+      if isReading, failure != nil { scheduleEnd() }
+    }
   }
+
+  /// The error of a write, after which the channel ends as soon as what has arrived was read.
+  private var failure: SystemError?
+  /// How much may be read after it.
+  private var lastByteCount = ByteChannel.lastByteCountMax
 
   /// Takes ownership of a non-blocking descriptor, and starts reading. Closes it if that fails.
   ///
@@ -82,10 +92,10 @@ package final class ByteChannel {
 
   /// Writes bytes, at once or as soon as the descriptor accepts them. Ignored after the end.
   package func write(_ bytes: [UInt8]) {
-    guard watched != nil, !hasFailed, !bytes.isEmpty else { return }
+    guard watched != nil, failure == nil, !bytes.isEmpty else { return }
     if pendingByteCount == 0 {
       let count = transmit(bytes, from: 0)
-      guard count < bytes.count, !hasFailed else { return }
+      guard count < bytes.count, failure == nil else { return }
       writtenCount = count
     }
     pendingByteCount += bytes.count - (pending.isEmpty ? writtenCount : 0)
@@ -111,12 +121,12 @@ package final class ByteChannel {
   private func updateInterest() {
     var interest: Readiness = isReading ? .readable : []
     if pendingByteCount > 0 { interest.insert(.writable) }
-    watched?.interest = hasFailed ? [] : interest
+    watched?.interest = failure == nil ? interest : []
   }
 
   private func ready(_ readiness: Readiness) {
     if readiness.contains(.writable) { writePending() }
-    if readiness.contains(.readable), isReading, !hasFailed { read() }
+    if readiness.contains(.readable), isReading, failure == nil { read() }
   }
 
   private func read() {
@@ -133,7 +143,7 @@ package final class ByteChannel {
     while firstPending < pending.count {
       let bytes = pending[firstPending]
       let count = transmit(bytes, from: writtenCount)
-      guard !hasFailed else { return }
+      guard failure == nil else { return }
       writtenCount += count
       pendingByteCount -= count
       guard writtenCount == bytes.count else { return compact() }
@@ -182,27 +192,38 @@ package final class ByteChannel {
     return framing == .packets && written > start ? bytes.count - start : written - start
   }
 
-  /// Reports an error of writing in a turn of its own: the owner is just writing.
+  /// Ends in a turn of its own, because the owner is just writing, and drops what was to be written.
   private func fail(_ error: SystemError) {
-    hasFailed = true
+    failure = error
+    let hadPending = pendingByteCount > 0
+    (pending, firstPending, pendingByteCount) = ([], 0, 0)
     updateInterest()
-    loop.schedule(in: .zero) { [weak self] in self?.endAfterReading(error) }
+    // An owner that does not read until the buffer is empty goes on.
+    if hadPending { loop.schedule(in: .zero) { [weak self] in self?.onDrain() } }
+    scheduleEnd()
+  }
+
+  private func scheduleEnd() {
+    guard !isEndScheduled else { return }
+    isEndScheduled = true
+    loop.schedule(in: .zero) { [weak self] in
+      self?.isEndScheduled = false
+      self?.endAfterReading()
+    }
   }
 
   /// Ends after what a peer sent before it was gone, such as its reason. A peer that isn't gone may go on
-  /// sending, so the number of bytes is bounded.
-  private func endAfterReading(
-    _ error: SystemError, leftCount: Int = ByteChannel.lastByteCountMax
-  ) {
-    guard leftCount > 0, isReading, let watched,
+  /// sending, so the number of bytes is bounded. What is left for an owner that pauses waits for it.
+  private func endAfterReading() {
+    guard let watched, let failure, isReading else { return }
+    guard lastByteCount > 0,
       let bytes = (try? loop.read(watched.descriptor, byteCountMax: readByteCountMax)) ?? nil,
       !bytes.isEmpty
-    else { return end(error) }
+    else { return end(failure) }
+    lastByteCount -= bytes.count
     onRead(bytes)
     // Others have their turn in between.
-    loop.schedule(in: .zero) { [weak self] in
-      self?.endAfterReading(error, leftCount: leftCount - bytes.count)
-    }
+    scheduleEnd()
   }
 
   private func end(_ error: SystemError?) {

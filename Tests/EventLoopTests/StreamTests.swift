@@ -84,7 +84,6 @@ struct ByteChannelTests {
       errors.withLock { $0.append(error) }
     }
     try await loop.run {
-      channel.value.isReading = false
       close(ends.other)
       channel.value.write([1])
       channel.value.write([2])
@@ -116,6 +115,51 @@ struct ByteChannelTests {
     for await portion in portions { found += portion }
     #expect(found == reason)
     #expect(errors.withLock { $0 } == [SystemError(number: EPIPE)])
+  }
+
+  @Test(
+    "what a peer sent before it was gone waits for a channel that doesn't read when writing fails")
+  func lastWordsWait() async throws {
+    let ends = try SocketPair.make()
+    let errors = Mutex<[SystemError?]>([])
+    let (channel, portions) = try await makeChannel(ends.watched) { error in
+      errors.withLock { $0.append(error) }
+    }
+    try await loop.run {
+      _ = unsafe write(ends.other, [7, 8] as [UInt8], 2)
+      close(ends.other)
+      channel.value.isReading = false
+      channel.value.write([1])
+    }
+    // What the failure has scheduled is done in the turns before.
+    for _ in 0..<3 { #expect(try await loop.run { channel.value.isOpen }) }
+    #expect(errors.withLock { $0 }.isEmpty)
+    try await loop.run { channel.value.isReading = true }
+    var found: [[UInt8]] = []
+    for await portion in portions { found.append(portion) }
+    #expect(found == [[7, 8]])
+    #expect(errors.withLock { $0 } == [SystemError(number: EPIPE)])
+  }
+
+  @Test("a channel that doesn't read until its buffer is empty reads on when writing fails")
+  func failedBuffer() async throws {
+    let ends = try SocketPair.make()
+    let errors = Mutex<[SystemError?]>([])
+    let (channel, portions) = try await makeChannel(ends.watched) { error in
+      errors.withLock { $0.append(error) }
+    }
+    try await loop.run {
+      channel.value.onDrain = { channel.value.isReading = true }
+      channel.value.write([UInt8](repeating: 1, count: 3_000_000))
+      #expect(channel.value.pendingByteCount > 0)
+      channel.value.isReading = false
+      _ = unsafe write(ends.other, [9], 1)
+      close(ends.other)
+    }
+    var found: [[UInt8]] = []
+    for await portion in portions { found.append(portion) }
+    #expect(found == [[9]])
+    #expect(errors.withLock { $0 }.count == 1)
   }
 
   @Test("a channel that reads little at a time lets another one read in between")

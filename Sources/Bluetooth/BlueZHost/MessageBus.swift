@@ -29,7 +29,7 @@
     private let loop: EpollLoop
     private let onEvent: (Event) -> Void
     private var bus: OpaquePointer?
-    private var watch: WatchedDescriptor?
+    private(set) var watch: WatchedDescriptor?
     private lazy var timer = loop.makeTimer { [weak self] in self?.process() }
     /// The calls without a reply, by the serial numbers of their messages.
     private var calls: [UInt64: BusCallID] = [:]
@@ -200,11 +200,11 @@
         bus, &message, call.destination, call.path, call.interface, call.member)
       if status >= 0 { status = unsafe MessageWriter(message).append(call.arguments) }
       var serial: UInt64 = 0
-      if status >= 0 { status = unsafe sd_bus_send(bus, message, &serial) }
+      if status >= 0 { status = unsafe transmit(message, &serial) }
       _ = unsafe sd_bus_message_unref(message)
-      if status >= 0 {
+      if serial > 0 {
         calls[serial] = id
-      } else {
+      } else if status < 0 {
         let error = BusError("org.freedesktop.DBus.Error.Failed", SystemError(number: -status).text)
         loop.schedule(in: .zero) { [weak self] in
           if let self, unsafe self.bus != nil { self.onEvent(.reply(id, .failure(error))) }
@@ -229,7 +229,8 @@
         status = unsafe sd_bus_message_set_destination(message, destination)
       }
       if status >= 0 {
-        _ = unsafe sd_bus_send(bus, message, nil)
+        var serial: UInt64 = 0
+        _ = unsafe transmit(message, &serial)
       }
       _ = unsafe sd_bus_message_unref(message)
       wait()
@@ -251,9 +252,20 @@
           }
         }
       }
-      if status >= 0 { _ = unsafe sd_bus_send(bus, message, nil) }
+      var serial: UInt64 = 0
+      if status >= 0 { _ = unsafe transmit(message, &serial) }
       _ = unsafe sd_bus_message_unref(message)
       wait()
+    }
+
+    /// Sends a message, unless the bus has closed the connection: the serial stays 0 then. After a failed write sd-bus reads
+    /// nothing more, and the replies and signals that the bus sent before would be lost. Without a write they are
+    /// delivered, and `closed` after them.
+    private func transmit(_ message: OpaquePointer?, _ serial: inout UInt64) -> Int32 {
+      // POLLHUP needs no request.
+      var state = pollfd(fd: watch?.descriptor ?? -1, events: 0, revents: 0)
+      guard unsafe poll(&state, 1, 0) <= 0 else { return 0 }
+      return unsafe sd_bus_send(bus, message, &serial)
     }
 
     // MARK: The end
