@@ -13,7 +13,7 @@
     private let address: String?
     private let logger: Logger
     private let inbox = Mutex(Inbox())
-    private let shownProblem = Mutex(ShownProblem())
+    private let currentProblem = CurrentValue<String?>(nil)
 
     private var runner: MachineRunner<BlueZMachine>
     private var slots: [BlueZSessionID: BlueZSlot] = [:]
@@ -26,14 +26,6 @@
     private var incoming: [IncomingCallID: IncomingCall] = [:]
     private var lastIncoming: UInt64 = 0
     private var isStopped = false
-
-    private struct ShownProblem {
-      var sentence: String?
-      var listeners: [UInt64: AsyncStream<String?>.Continuation] = [:]
-      var lastListener: UInt64 = 0
-      /// Whether the driver has stopped, so that nothing follows.
-      var isFinal = false
-    }
 
     private enum Entry: Sendable {
       case opened(BlueZSlot)
@@ -62,23 +54,10 @@
 
     // MARK: From any thread
 
-    var problem: String? { shownProblem.withLock(\.sentence) }
+    var problem: String? { currentProblem.value }
 
     /// The current problem, or nil, and each change; the latest one for a slow consumer.
-    func problems() -> AsyncStream<String?> {
-      AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
-        let (number, isFinal) = shownProblem.withLock { problem in
-          problem.lastListener += 1
-          if !problem.isFinal { problem.listeners[problem.lastListener] = continuation }
-          continuation.yield(problem.sentence)
-          return (problem.lastListener, problem.isFinal)
-        }
-        guard !isFinal else { return continuation.finish() }
-        continuation.onTermination = { [weak self] _ in
-          self?.shownProblem.withLock { _ = $0.listeners.removeValue(forKey: number) }
-        }
-      }
-    }
+    func problems() -> AsyncStream<String?> { currentProblem.values() }
 
     /// Reads the state of the machine on the loop.
     func readSnapshot(_ completion: @escaping @Sendable (BlueZSnapshot) -> Void) {
@@ -121,19 +100,10 @@
           controller?.close()
           controller = nil
           runner.cancelTimer()
-          finishProblems()
+          currentProblem.finish()
         }
         channels.closeAll(completion)
       }
-    }
-
-    private func finishProblems() {
-      let listeners = shownProblem.withLock { problem in
-        problem.isFinal = true
-        defer { problem.listeners = [:] }
-        return Array(problem.listeners.values)
-      }
-      for listener in listeners { listener.finish() }
     }
 
     // MARK: On the loop
@@ -272,11 +242,7 @@
     }
 
     private func report(_ sentence: String?) {
-      let listeners = shownProblem.withLock { problem in
-        problem.sentence = sentence
-        return Array(problem.listeners.values)
-      }
-      for listener in listeners { listener.yield(sentence) }
+      currentProblem.set(sentence)
       if let sentence {
         logger.warning("\(sentence)")
       } else {

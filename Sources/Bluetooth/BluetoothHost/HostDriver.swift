@@ -19,7 +19,7 @@ final class HostDriver: @unchecked Sendable {
   private let logger: Logger
   private let security: SecurityServices
   private let inbox = Mutex(Inbox())
-  private let currentProblem = Mutex(Problem())
+  private let currentProblem = CurrentValue<String?>(nil)
   private let firstCaptureFailure = Mutex<CaptureError?>(nil)
   private let bondFailures = Mutex(BondFailures())
   private let bondWatch = Mutex(BondWatch())
@@ -77,14 +77,6 @@ final class HostDriver: @unchecked Sendable {
     var isClosed = false
   }
 
-  private struct Problem {
-    var sentence: String?
-    var listeners: [UInt64: AsyncStream<String?>.Continuation] = [:]
-    var lastListener: UInt64 = 0
-    /// The driver has stopped: nothing changes any more.
-    var isFinal = false
-  }
-
   private struct Inbox {
     var entries: [Entry] = []
     var isDrainScheduled = false
@@ -93,23 +85,8 @@ final class HostDriver: @unchecked Sendable {
 
   // MARK: From any thread
 
-  var problem: String? { currentProblem.withLock(\.sentence) }
-
-  func problems() -> AsyncStream<String?> {
-    AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
-      let (number, isFinal) = currentProblem.withLock { problem in
-        problem.lastListener += 1
-        if !problem.isFinal { problem.listeners[problem.lastListener] = continuation }
-        continuation.yield(problem.sentence)
-        return (problem.lastListener, problem.isFinal)
-      }
-      guard !isFinal else { return continuation.finish() }
-      continuation.onTermination = { [weak self] _ in
-        self?.currentProblem.withLock { _ = $0.listeners.removeValue(forKey: number) }
-      }
-    }
-  }
-
+  var problem: String? { currentProblem.value }
+  func problems() -> AsyncStream<String?> { currentProblem.values() }
   var captureFailure: CaptureError? { firstCaptureFailure.withLock { $0 } }
   var bondPath: String? { security.bonds?.path }
   var bondFailure: BondStoreError? { bondFailures.withLock { $0.lasting ?? $0.passing } }
@@ -301,23 +278,14 @@ final class HostDriver: @unchecked Sendable {
 
   private func setProblem(_ sentence: String?) {
     hasProblem = sentence != nil
-    let isNew = currentProblem.withLock { problem in
-      guard problem.sentence != sentence else { return false }
-      problem.sentence = sentence
-      for listener in problem.listeners.values { listener.yield(sentence) }
-      return true
-    }
+    let isNew = currentProblem.set(sentence)
     if isNew, let sentence { logger.warning("\(sentence)") }
   }
 
   private func shutDown() {
     guard !isStopped else { return }
     isStopped = true
-    let listeners = currentProblem.withLock { problem in
-      problem.isFinal = true
-      return problem.listeners
-    }
-    for listener in listeners.values { listener.finish() }
+    currentProblem.finish()
     for bond in runner.machine.takeUnstoredBonds() { change(.update(bond)) }
     bondWatch.withLock { $0.isClosed = true }
     if security.bonds != nil {
