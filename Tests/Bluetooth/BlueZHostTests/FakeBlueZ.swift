@@ -309,19 +309,35 @@
 
     /// Reads the served characteristic for the device, from an offset.
     func readServed(offset: UInt16) async -> Result<[BusValue], BusError> {
-      await withCheckedContinuation { continuation in
-        loop.execute { [self] in
-          guard let served else {
-            return continuation.resume(returning: .failure(BusError("none", "nothing is served")))
+      for await result in readServed(count: 1, offset: offset) { return result }
+      return .failure(BusError("none", "no reply"))
+    }
+
+    /// Reads the served characteristic for the device several times at once; gives the replies as they come.
+    func readServed(
+      count: Int, offset: UInt16 = 0
+    ) -> AsyncStream<Result<[BusValue], BusError>> {
+      let (results, result) = AsyncStream.makeStream(of: Result<[BusValue], BusError>.self)
+      loop.execute { [self] in
+        guard let served else {
+          result.yield(.failure(BusError("none", "nothing is served")))
+          return result.finish()
+        }
+        let options: [String: BusValue] = [
+          "device": .path(Self.device), "link": .string("LE"), "offset": .uint16(offset),
+        ]
+        let read = BusCall(
+          served.sender, served.path, Self.characteristic1, "ReadValue", [.properties(options)])
+        var missing = count
+        for _ in 0..<count {
+          send(read) {
+            result.yield($0)
+            missing -= 1
+            if missing == 0 { result.finish() }
           }
-          let options: [String: BusValue] = [
-            "device": .path(Self.device), "link": .string("LE"), "offset": .uint16(offset),
-          ]
-          let read = BusCall(
-            served.sender, served.path, Self.characteristic1, "ReadValue", [.properties(options)])
-          send(read) { continuation.resume(returning: $0) }
         }
       }
+      return results
     }
 
     private func agentAnswered(

@@ -22,6 +22,7 @@
           <type>session</type>
           <listen>unix:path=\(folder.path)/socket</listen>
           <auth>EXTERNAL</auth>
+          <limit name="max_replies_per_connection">1000</limit>
           <policy context="default">
             <allow send_destination="*" eavesdrop="true"/>
             <allow eavesdrop="true"/>
