@@ -14,15 +14,20 @@ final class HubSocket {
   private let onEnd: (HubFailure) -> Void
   private var connector: StreamConnector?
   private var channel: ByteChannel?
-  /// Waits for the first bytes, to find out which user's process sends them.
-  private var sender: WatchedDescriptor?
+  /// Reads in the channel's place where the process that sends is to be known.
+  private var reading: WatchedDescriptor?
+  /// The process that has sent the first bytes; the inner value is nil if the system doesn't know it.
+  private var sender: SenderReader.Sender??
 
   /// Called with the user whose process has sent the first bytes, before `onBytes`, and with nil if the system doesn't
-  /// know it. To be set before ``open()``.
+  /// know it. The connection ends at bytes of another process. To be set before ``open()``.
   var onSender: ((UInt32?) -> Void)?
 
   /// Bytes that wait for a hub that reads slowly before it is left: half a second of the fastest program.
   private static let pendingByteCountMax = 16 * 1024 * 1024
+
+  /// How much is read at once where the sender is to be known: the state of a hub with many programs.
+  private static let readByteCountMax = 16 * 1024
 
   /// Creates a socket that is not connected yet.
   ///
@@ -69,8 +74,8 @@ final class HubSocket {
     connector = nil
     channel?.close()
     channel = nil
-    sender?.close()
-    sender = nil
+    reading?.close()
+    reading = nil
     isClosed = true
   }
 
@@ -90,7 +95,7 @@ final class HubSocket {
           owning: descriptor, on: loop, expectsPromptEvents: true,
           onRead: { [weak self] in self?.received($0) },
           onEnd: { [weak self] _ in self?.end(.ended) })
-        if onSender != nil { try awaitSender(at: descriptor) }
+        if onSender != nil { try readWithSender(at: descriptor) }
       } catch {
         return endLater(.notReached(Self.explain(.system(error), at: path)))
       }
@@ -100,19 +105,30 @@ final class HubSocket {
     }
   }
 
-  /// Leaves the first bytes where they are until their sender is known.
-  private func awaitSender(at descriptor: Int32) throws(SystemError) {
+  /// Reads by itself, as the channel does not learn which process has sent the bytes.
+  private func readWithSender(at descriptor: Int32) throws(SystemError) {
     guard SenderReader.begin(at: descriptor) else { throw .current }
     let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
     guard copy >= 0 else { throw .current }
     channel?.isReading = false
-    sender = try WatchedDescriptor(owning: copy, on: loop) { [weak self] _ in
-      guard let self, let sender else { return }
-      let userID = SenderReader.userID(at: sender.descriptor)
-      sender.close()
-      self.sender = nil
-      onSender?(userID)
-      channel?.isReading = true
+    reading = try WatchedDescriptor(owning: copy, on: loop) { [weak self] _ in self?.read() }
+  }
+
+  private func read() {
+    guard let reading else { return }
+    switch SenderReader.read(at: reading.descriptor, byteCountMax: Self.readByteCountMax) {
+    case .nothing: break
+    case .bytes(let bytes, let sender):
+      switch self.sender {
+      case nil:
+        self.sender = .some(sender)
+        onSender?(sender?.userID)
+      // A descriptor can be passed on: what another process writes is not the first one's.
+      case let first? where first != sender: return end(.unexpected("bytes of another process"))
+      case _?: break
+      }
+      received(bytes)
+    case .end, .failed: end(.ended)
     }
   }
 

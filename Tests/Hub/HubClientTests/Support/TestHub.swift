@@ -12,10 +12,15 @@ final class TestHub: @unchecked Sendable {
   final class Connection {
     /// Identifies the connection among those of the hub.
     let number: Int
+    /// The connection's socket, which the connection closes.
+    let descriptor: Int32
     fileprivate var channel: ByteChannel?
     fileprivate var reader = HubFrameReader()
 
-    fileprivate init(number: Int) { self.number = number }
+    fileprivate init(number: Int, descriptor: Int32) {
+      self.number = number
+      self.descriptor = descriptor
+    }
 
     func send(_ message: HubMessage) {
       var writer = HubFrameWriter()
@@ -94,7 +99,7 @@ final class TestHub: @unchecked Sendable {
 
   private func accepted(_ descriptor: Int32) {
     connectionCount += 1
-    let connection = Connection(number: connectionCount)
+    let connection = Connection(number: connectionCount, descriptor: descriptor)
     connection.channel = try? ByteChannel(
       owning: descriptor, on: Self.loop, expectsPromptEvents: true,
       onRead: { [weak self] in self?.received($0, from: connection) },
