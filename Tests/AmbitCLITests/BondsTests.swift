@@ -207,7 +207,7 @@ struct BondsTests {
     #expect(
       refused.complaints == [
         "ambit: The bonds in \"\(file)\" are not used: the file is something else."
-          + " Pairing is disabled until this is fixed and the host starts again."
+          + " Pairing is disabled until this is fixed; the file is read again until then."
       ])
     let asking = try await AmbitRun.end("status", "--radio", "sim", "--pair", "ask")
     #expect(

@@ -317,6 +317,11 @@ final class HostDriver: @unchecked Sendable {
 
   private func loadBonds() {
     guard let store = security.bonds else { return }
+    let queue = BondStoreQueue(store) { [weak self] report in
+      self?.take(report)
+    }
+    bondQueue = queue
+    bondFailures.withLock { $0.queue = queue }
     do throws(BondStoreError) {
       let bonds = try store.load()
       let (identities, problem) = try store.loadIdentities()
@@ -324,15 +329,11 @@ final class HostDriver: @unchecked Sendable {
       if let problem { logBondFailure(problem, isLasting: true) }
     } catch {
       runner.handle(.bondsUnavailable, now: loop.now)
-      return logBondFailure(
-        error, isLasting: true,
-        consequence: " Pairing is disabled until this is fixed and the host starts again.")
+      logBondFailure(
+        error,
+        consequence: " Pairing is disabled until this is fixed; the file is read again until then.")
+      queue.load()
     }
-    let queue = BondStoreQueue(store) { [weak self] report in
-      self?.take(report)
-    }
-    bondQueue = queue
-    bondFailures.withLock { $0.queue = queue }
     EpollLoop.shared.execute { [weak self] in self?.watchBonds(of: store, queue) }
   }
 
@@ -377,11 +378,23 @@ final class HostDriver: @unchecked Sendable {
       default: logBondFailure(error, consequence: " It is tried again until it succeeds.")
       }
     case .recovered: reportRecovery()
+    case .loaded(let bonds, let identities, let problem):
+      reportLoading()
+      if let problem { logBondFailure(problem, isLasting: true) }
+      loop.execute { [weak self] in self?.load(bonds, identities) }
     case .damagedFileKept(let path):
       logBonds(.warning, "The damaged file of bonds was kept as \"\(path)\".")
     case .read(let bonds, let changeCount):
       loop.execute { [weak self] in self?.take(bonds, changeCount) }
     }
+  }
+
+  /// Takes the bonds that could not be read when the host was started.
+  private func load(_ bonds: [Bond], _ identities: [HostIdentity]) {
+    guard !isStopped else { return }
+    let now = loop.now
+    runner.handle(.bondsLoaded(bonds, identities), now: now)
+    finish(now)
   }
 
   private func take(_ bonds: [Bond], _ changeCount: UInt64) {
@@ -418,6 +431,18 @@ final class HostDriver: @unchecked Sendable {
       return failures.passing.take()
     }
     if let error { logBonds(.notice, "The bonds in \"\(error.path)\" are written again.") }
+  }
+
+  /// The bonds could not be read when the host was started, and can be now. From any thread.
+  private func reportLoading() {
+    let error = bondFailures.withLock { failures in
+      failures.kinds = []
+      return failures.passing.take()
+    }
+    if let error {
+      logBonds(
+        .notice, "The bonds in \"\(error.path)\" are read: pairing is enabled as configured.")
+    }
   }
 
   /// Changes that are not written when the host has closed are lost. From any thread.

@@ -354,6 +354,64 @@ struct UnwrittenBondTests {
     }
   }
 
+  @Test(
+    "bonds that a starting host can't read are loaded with its identities when they can be read")
+  func failedLoading() async throws {
+    let identity = HostIdentity(
+      address: DeviceAddress(bits: 0x0011_2233_4455, kind: .public), resolvingKey: Bonds.key(9))
+    try BondStore(path: path).store(Bonds.secure, identity: identity)
+    let disk = Disk(refusing: ["read"], with: EMFILE)
+    let (queue, reports) = queue(disk, Self.soon)
+    queue.load()
+    guard case .failed(let error)? = await next(reports) else {
+      Issue.record("no failure was reported")
+      return
+    }
+    #expect(error.kind == .unreadable)
+    disk.mend()
+    guard case .loaded(let bonds, let identities, nil)? = await next(reports) else {
+      Issue.record("the bonds were not loaded")
+      return
+    }
+    #expect(bonds == [Bonds.secure] && identities == [identity])
+    guard case .recovered? = await next(reports) else {
+      Issue.record("no recovery was reported")
+      return
+    }
+    // Later, they are bonds that may have changed.
+    queue.read()
+    guard case .read? = await next(reports) else {
+      Issue.record("the bonds were not read")
+      return
+    }
+  }
+
+  @Test(
+    "a host whose file of bonds can't be used at first says so, and uses it once it can, with a restart of the radio"
+  )
+  func lateBonds() async throws {
+    SimulatedRadio.install()
+    try BondStore(path: path).store(Bonds.secure)
+    let good = try folder.read()
+    try folder.write(Array("Dear Ann,\n".utf8))
+    let log = RecordingLog()
+    let host = try BluetoothHost(
+      radio: .simulated(.init(isPopulated: false)), bondsIn: path, logger: log.logger)
+    let client = TestClient(host)
+    try await client.state(.poweredOn)
+    #expect(host.bondFailure?.kind == .refused)
+    #expect(await host.snapshot().bondCount == 0)
+    try folder.write(good)
+    try await client.state(.poweredOff)
+    try await client.state(.poweredOn)
+    #expect(host.bondFailure == nil)
+    #expect(await host.snapshot().bondCount == 1)
+    let sentences = log.entries.map(\.message)
+    #expect(sentences.contains { $0.contains("the file is read again until then") })
+    #expect(sentences.contains { $0.contains("pairing is enabled") })
+    await host.close()
+  }
+
   @Test("bonds that can't be written take no more room than the file has, twice")
   func bounded() {
     var changes = BondChanges()

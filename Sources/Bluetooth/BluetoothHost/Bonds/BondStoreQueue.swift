@@ -22,6 +22,8 @@ final class BondStoreQueue: Sendable {
     case damagedFileKept(String)
     /// The bonds that there are, where all changes up to this number had been made.
     case read([Bond], changeCount: UInt64)
+    /// What ``BondStoreQueue/load()`` was to read, and why the random address in it can't be used.
+    case loaded([Bond], [HostIdentity], BondStoreError?)
   }
 
   private struct State {
@@ -36,6 +38,8 @@ final class BondStoreQueue: Sendable {
     var refused = BondChanges()
     var changeCount: UInt64 = 0
     var isReadingWanted = false
+    /// Whether the host has no bonds yet, because they could not be read when it was started.
+    var isLoading = false
     var isReadingFailing = false
     /// Whether some of the changes were tried and could not be written.
     var isWritingFailing = false
@@ -91,6 +95,12 @@ final class BondStoreQueue: Sendable {
   func read() {
     state.withLock { $0.isReadingWanted = true }
     writer.request(work)
+  }
+
+  /// Reads the bonds and this host's identities until that succeeds, and reports them then.
+  func load() {
+    state.withLock { $0.isLoading = true }
+    read()
   }
 
   /// Calls `completion`, on any thread, when all that was asked for is done, or was tried for the
@@ -221,12 +231,16 @@ final class BondStoreQueue: Sendable {
     let count = changeCount
     do throws(BondStoreError) {
       var file = try store.loadFile()
+      let isLoading = state.withLock(\.isLoading)
+      let (identities, problem) = isLoading ? try store.loadIdentities() : ([], nil)
       let unwritten = state.withLock { state in
         state.isReadingFailing = false
+        state.isLoading = false
         state.known = file
         return state.refused.all + state.changes.all
       }
       for change in unwritten { change.apply(to: &file) }
+      if isLoading { return report(.loaded(file.bonds, identities, problem)) }
       report(.read(file.bonds, changeCount: count))
     } catch {
       state.withLock { state in

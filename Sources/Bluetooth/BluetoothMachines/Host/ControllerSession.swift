@@ -126,6 +126,9 @@ struct ControllerSession: Sendable {
   /// Whether the controller is up.
   var isReady: Bool { if case .ready = phase { true } else { false } }
 
+  /// Whether no controller is started, or being started.
+  var isClosed: Bool { if case .closed = phase { true } else { false } }
+
   /// Whether events from the controller mean anything: not before it answered Reset, because what
   /// it sends until then belongs to an earlier session.
   var isListening: Bool {

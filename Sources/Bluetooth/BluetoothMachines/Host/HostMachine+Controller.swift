@@ -16,6 +16,17 @@ extension HostMachine {
     startController(now: now, into: &actions)
   }
 
+  /// The identity of earlier runs is known, perhaps later than the controller was started. The bonds would be of no use
+  /// with another one.
+  mutating func identityLoaded(now: Instant, into actions: inout [Action]) {
+    madeUpAddress = security.staticAddress ?? madeUpAddress
+    guard !session.isClosed else { return }
+    let reason = HostError.transport("The radio is started again, as its bonds can be read now.")
+    loseController(reason, now: now, into: &actions)
+    radioLost(into: &actions)
+    actions.append(.reopenTransport(reason))
+  }
+
   private mutating func startController(now: Instant, into actions: inout [Action]) {
     radioLost(into: &actions)
     // The same after each start, as far as the controller leaves it to the host.

@@ -41,12 +41,13 @@ package struct HostMachine: Machine, Sendable {
     case clientClosed(ClientID)
     /// A client's request. Ignored if the client doesn't exist.
     case request(ClientID, HostRequest)
-    /// The stored bonds, and this host's identities in them. Sent before the transport is opened.
+    /// The stored bonds, and this host's identities in them. Sent before the transport is opened, or as soon as
+    /// they can be read: a controller that has been started is started again, with the identity of the bonds.
     case bondsLoaded([Bond], [HostIdentity] = [])
     /// The stored bonds have changed: other processes may have removed, replaced or added some.
     case bondsChanged([Bond])
-    /// The stored bonds can't be read. Pairing is refused, so that no device can replace a bonded
-    /// peer.
+    /// The stored bonds can't be read. Pairing is refused until they are loaded, so that no device can
+    /// replace a bonded peer.
     case bondsUnavailable
     /// A P-256 computation has finished.
     case keyComputed(id: UInt64, KeyAgreementResult)
@@ -194,7 +195,10 @@ package struct HostMachine: Machine, Sendable {
     case .clientClosed(let client): removeClient(client, now: now, into: &actions)
     case .request(let client, let request):
       if clients.contains(client) { serve(client, request, now: now, into: &actions) }
-    case .bondsLoaded(let bonds, let identities): security.load(bonds, identities)
+    case .bondsLoaded(let bonds, let identities):
+      security.policy = configuration.pairingPolicy
+      security.load(bonds, identities)
+      identityLoaded(now: now, into: &actions)
     case .bondsChanged(let bonds): bondsChanged(bonds)
     case .bondsUnavailable: security.policy = .never
     case .keyComputed(let id, let result): keyComputed(id, result, now: now, into: &actions)

@@ -51,6 +51,31 @@ struct DefenceTests {
     #expect(rig.controller.opcodes.contains(.leEnableEncryption) != hasEnded)
   }
 
+  @Test("bonds that are loaded late belong to an identity: the controller is started again with it")
+  func lateBonds() throws {
+    var controller = ScriptedController()
+    controller.address = DeviceAddress(bits: 0, kind: .public)
+    let identity = HostIdentity(
+      address: DeviceAddress(bits: 0xC011_2233_4455, kind: .random),
+      resolvingKey: SMPValue(number: 7))
+    var bond = Bond(
+      identity: peer, centralKey: LongTermKey(SMPValue(number: 5)), peripheralKey: nil,
+      isAuthenticated: false, isSecureConnections: true)
+    bond.localIdentity = identity.address
+    var rig = HostRig(controller)
+    rig.handle(.bondsUnavailable)
+    rig.handle(.transportOpened)
+    rig.handle(.clientOpened(.one))
+    let before = try #require(rig.machine.security.identity)
+    #expect(rig.machine.security.policy == .never && before != identity)
+    rig.handle(.bondsLoaded([bond], [identity]))
+    #expect(rig.machine.state == .poweredOff)
+    rig.handle(.transportOpened)
+    #expect(rig.machine.state == .poweredOn && rig.machine.security.identity == identity)
+    #expect(rig.machine.security.policy == rig.machine.configuration.pairingPolicy)
+    #expect(rig.machine.snapshot.bondCount == 1)
+  }
+
   @Test("a controller that fails soon after each start is started less and less often")
   func failingAfterStart() {
     var rig = HostRig()
