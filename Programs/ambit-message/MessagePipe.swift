@@ -401,9 +401,18 @@
 
   /// Standard input as one text.
   enum StandardInput {
-    static func text(byteCountMax: Int) throws(CommandFailure) -> String {
+    static func text(
+      of input: FileHandle = .standardInput, byteCountMax: Int
+    ) throws(CommandFailure) -> String {
       var bytes: [UInt8] = []
-      while let data = try? FileHandle.standardInput.read(upToCount: 65_536), !data.isEmpty {
+      while true {
+        let data: Data?
+        do { data = try input.read(upToCount: 65_536) } catch {
+          // What has been read is no text to send.
+          throw CommandFailure(
+            .noInput, "standard input can't be read: \(error.localizedDescription)")
+        }
+        guard let data, !data.isEmpty else { break }
         bytes += data
         guard bytes.count <= byteCountMax else {
           throw CommandFailure(.badData, "a message has at most \(byteCountMax) bytes")

@@ -195,6 +195,19 @@ struct BondsTests {
     #expect(nowhere.complaints.count == 1)
   }
 
+  @Test("a central is not called while its bond, which has the kind of its address, can't be read")
+  func calledCentral() async throws {
+    let folder = try TestFolder()
+    let bonds = try folder.file("bonds", "Dear Ann,\n")
+    #expect(chmod(bonds, 0o600) == 0)
+    let device = try folder.file("lamp.json", #"{"name": "Lamp", "services": []}"#)
+    let end = try await AmbitRun.end(
+      "peripheral", device, "--for", "C0:12:34:56:78:9A", "--radio", "sim:empty",
+      environment: ["AMBIT_BONDS": bonds])
+    #expect(end.status != 0 && end.output.isEmpty, "\(end)")
+    #expect(end.complaints.contains { $0.contains("the file is something else") }, "\(end)")
+  }
+
   @Test(
     "commands that use the radio report that bonds can't be used, and that no prompt is possible")
   func told() async throws {

@@ -72,6 +72,20 @@ struct HubRadioStatusTests {
     #expect(links.map { $0["isEncrypted"] as? Bool } == [false])
   }
 
+  @Test("status says why it has no state of a hub that answers nothing, in text and JSON")
+  func silentHub() async throws {
+    let folder = try TestFolder()
+    let hub = try await ServedHub("sim:empty", at: folder.path + "/hub")
+    hub.server.send(SIGSTOP)
+    let reason = "The hub did not answer in time."
+    async let json = try AmbitRun(["status", "--json"], environment: hub.environment).end()
+    let text = await (try AmbitRun(["status"], environment: hub.environment)).end()
+    #expect(text.output.contains("hub's state \(reason)"), "\(text)")
+    let status = try Self.object(await json.output.last { $0.contains("\"status\"") })
+    #expect(status["hubProblem"] as? String == reason, "\(status)")
+    await hub.kill()
+  }
+
   @Test("a hub that is absent is a radio that is off, with the reason and the status of one")
   func absent() async throws {
     let folder = try TestFolder()
@@ -89,6 +103,7 @@ struct HubRadioStatusTests {
     }
     let text = await (try AmbitRun(["status"], environment: environment)).end()
     #expect(text.output.contains("problem     \(reason)"), "\(text)")
+    #expect(text.output.contains("hub's state \(reason)."), "\(text)")
     #expect(text.output.contains { $0.hasPrefix("state       off") }, "\(text)")
     #expect(!text.output.contains { $0.hasPrefix("simulated") }, "\(text)")
   }

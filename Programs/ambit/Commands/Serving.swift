@@ -100,7 +100,10 @@ struct Peripheral: AsyncParsableCommand {
     let path = try BondOptions.explaining { () throws(BondStoreError) in
       try BondStore.defaultPath(for: radio)
     }
-    let bonds = path.flatMap { try? BondStore(path: $0).load() } ?? []
+    // Without the bonds, the address would be called as of the other kind, and nobody would come.
+    let bonds = try BondOptions.explaining { () throws(BondStoreError) in
+      try path.map { path throws(BondStoreError) in try BondStore(path: path).load() } ?? []
+    }
     return bonds.contains { $0.knownAddress == publicAddress } ? publicAddress : random
   }
 

@@ -3,6 +3,7 @@ import BluetoothWire
 import Essentials
 import Foundation
 import HubClient
+import HubClientMachines
 import HubWire
 import JSONWire
 
@@ -34,15 +35,18 @@ struct SharedRadioStatus {
   func write() async {
     async let hubStatus = hubStatus()
     let shown = await shown()
-    let status = await hubStatus
+    let (status, hubProblem) = await hubStatus
     // A hub that has not answered may have either kind of radio.
     let hasAnswered = session.host.problem == nil && shown.state != .unknown
     let isSimulated = hasAnswered ? session.host.isSimulated : nil
-    if session.output.isJSON { return session.output.object(json(shown, isSimulated, status)) }
+    if session.output.isJSON {
+      return session.output.object(json(shown, isSimulated, status, hubProblem))
+    }
     var lines: [StatusReport.Line] = [
       ("radio", session.radioTitle), ("hub", hub), ("state", StatusReport.text(shown.state)),
     ]
     if let problem { lines.append(("problem", problem)) }
+    if let hubProblem { lines.append(("hub's state", hubProblem)) }
     if let network = status?.networkProblem { lines.append(("network", network)) }
     if let problem = status?.bondFile?.problem { lines.append(("bond file", problem)) }
     if let isSimulated { lines.append(("simulated", isSimulated ? "yes" : "no")) }
@@ -51,10 +55,12 @@ struct SharedRadioStatus {
     StatusReport.write(lines, session.output)
   }
 
-  /// The hub's state; nil if it doesn't answer, and without a hub.
-  private func hubStatus() async -> HubWire.HubStatus? {
-    guard let path = session.host.hubPath else { return nil }
-    return try? await HubStatusReader.read(at: path)
+  /// The hub's state, or the reason why it is not known; neither without a hub.
+  private func hubStatus() async -> (HubWire.HubStatus?, problem: String?) {
+    guard let path = session.host.hubPath else { return (nil, nil) }
+    do throws(HubFailure) { return (try await HubStatusReader.read(at: path), nil) } catch {
+      return (nil, error.sentence)
+    }
   }
 
   /// The links of the host, and then the state of its radio, once that is known.
@@ -79,13 +85,14 @@ struct SharedRadioStatus {
   }
 
   private func json(
-    _ shown: Shown, _ isSimulated: Bool?, _ status: HubWire.HubStatus?
+    _ shown: Shown, _ isSimulated: Bool?, _ status: HubWire.HubStatus?, _ hubProblem: String?
   ) -> JSON {
     .object([
       "event": .string("status"), "time": .time(Date()),
       "radio": .string(session.host.radioText), "title": .string(session.host.title),
       "hub": session.host.hubPath.map { JSON.string($0) } ?? .null,
       "problem": problem.map { .string($0) },
+      "hubProblem": hubProblem.map { .string($0) },
       "networkProblem": status?.networkProblem.map { .string($0) },
       "bondProblem": status?.bondFile?.problem.map { .string($0) },
       "controller": .object(["state": .string(shown.state.rawValue)]),

@@ -277,12 +277,7 @@ package final class KeptDevice: Sendable {
           onEvent(.value(key, Array(value)))
         }
       } catch let error as BluetoothError {
-        switch error.code {
-        case .disconnected, .cancelled, .notAvailable: break
-        default:
-          state.update { $0.subscriptions[key] = nil }
-          onEvent(.subscriptionEnded(key, error.description.trimmingSuffix(".")))
-        }
+        endSubscription(key, error)
       } catch {}
     }
     let isWanted = state.update { state in
@@ -293,13 +288,30 @@ package final class KeptDevice: Sendable {
     if !isWanted { task.cancel() }
   }
 
+  /// Gives a subscription up at an error that the next connection does not mend.
+  private func endSubscription(_ key: Key, _ error: BluetoothError) {
+    switch error.code {
+    case .disconnected, .cancelled, .notAvailable: break
+    default:
+      state.update { $0.subscriptions[key] = nil }
+      onEvent(.subscriptionEnded(key, error.description.trimmingSuffix(".")))
+    }
+  }
+
   private func resubscribe() async {
     let wanted = state.value.subscriptions.keys
     guard !wanted.isEmpty else { return }
     for key in wanted {
-      guard let characteristic = try? await characteristic(key), let device = state.value.device
-      else { continue }
-      follow(key, characteristic, device)
+      do {
+        let characteristic = try await characteristic(key)
+        // Without it, the next connection is the one to subscribe on.
+        if let device = state.value.device { follow(key, characteristic, device) }
+      } catch let failure as CommandFailure where failure.status == .notFound {
+        state.update { $0.subscriptions[key] = nil }
+        onEvent(.subscriptionEnded(key, failure.sentence))
+      } catch let error as BluetoothError {
+        endSubscription(key, error)
+      } catch {}
     }
   }
 }
