@@ -46,14 +46,14 @@ class Count:
         return found
 
 
-def counter(events, name):
-    """A function that counts the events of this name from now on. It looks at each once: a hundred thousand of them were searched
-    for minutes."""
-    place, count = len(events), 0
+def counter(events, name, **members):
+    """A function that counts the events of this name with these members from now on. It looks at each once: a hundred thousand
+    of them were searched for minutes."""
+    place, count, wanted = len(events), 0, ({"event": name} | members).items()
 
     def counted():
         nonlocal place, count
-        count += sum(event["event"] == name for event in events[place:])
+        count += sum(wanted <= event.items() for event in events[place:])
         place = len(events)
         return count
     return counted
@@ -260,7 +260,9 @@ async def own_catch_up(server, database, folder, count):
         await account.event("caught-up", whole=True)
         await account.stop()
         fill(database, name, count)
-        online, ended, received = (counter(account.events, event) for event in ("online", "caught-up", "received"))
+        online, received = counter(account.events, "online"), counter(account.events, "received")
+        # The account also reports that it doesn't wait any longer for an archive that takes a minute: that is no end.
+        ended = counter(account.events, "caught-up", whole=True)
         await account.start()
         await account.until(online)
         start = time.monotonic()

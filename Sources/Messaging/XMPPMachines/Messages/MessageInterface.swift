@@ -307,10 +307,11 @@
     package var historyAge: WallTime = 30 * 86_400_000
     /// Pages that are read to find the beginning of the history.
     package var historyPageCountMax = 1_000
-    /// Receipts that wait while the archive is read: a server that stores them is slower with its pages.
-    package var receiptCountMax = 8_192
+    /// Receipts that wait while the archive is read. A server handles a query after all receipts before it, and stores each of
+    /// them: with more of these, a page takes ten times as long. Each needs some 400 bytes of memory until it was sent.
+    package var receiptCountMax = 100_000
     /// Receipts that are owed to peers, and those that were sent and are not confirmed by the server.
-    package var owedCountMax = 16_384
+    package var owedCountMax = 131_072
     package var receiptWindowMax = 256
     /// Messages of notifications that the stream and the archive may confirm: the latest ones.
     package var provisionalCountMax = 4_096

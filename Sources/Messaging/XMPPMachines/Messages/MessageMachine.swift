@@ -168,7 +168,7 @@
     }
 
     private mutating func settle(_ now: Instant, _ commit: inout MessageCommit) {
-      flushReceipts(&commit)
+      flushReceipts(now, &commit)
       sendQueued(now, &commit)
       if isConnected, let due = archive.wake { schedule(due) }
       if let due = waitingEnd { schedule(due) }

@@ -1,4 +1,6 @@
 #if Messaging
+  import Essentials
+
   /// A receipt that this account owes the sender of a message. The store has it from the transaction of the message
   /// until the own server has the receipt.
   package struct OwedReceipt: Hashable, Sendable {
@@ -46,6 +48,8 @@
     static let strangerCountMax = 1_024
     /// Of all recipients and names, which peers choose.
     static let byteCountMax = 16 << 20
+    /// Tables with room for more are released when no receipt is owed: a long archive needs that once.
+    private static let keptCapacity = 4_096
 
     private(set) var all: [RowID: OwedReceipt] = [:]
     private var byName: [Key: RowID] = [:]
@@ -159,6 +163,7 @@
         withheld[receipt.recipient]?.removeAll { $0 == id }
         if withheld[receipt.recipient]?.isEmpty == true { withheld[receipt.recipient] = nil }
       }
+      if all.isEmpty, all.capacity > Self.keptCapacity { (all, byName, waiting) = ([:], [:], []) }
       return true
     }
 
@@ -224,11 +229,15 @@
       if receipts.remove(id) { commit.changes.append(.settleReceipt(id)) }
     }
 
-    /// Receipts wait for the end of the archive, which may have those of other devices.
-    mutating func flushReceipts(_ commit: inout MessageCommit) {
+    /// Receipts wait for the end of the archive, which may have those of other devices. They wait as long as it answers, also
+    /// when messages don't wait for it any longer: a server handles a query only after the receipts before it.
+    mutating func flushReceipts(_ now: Instant, _ commit: inout MessageCommit) {
       guard isConnected, !receipts.waiting.isEmpty else { return }
-      if isCatchingUp, archive.isRunning, receipts.waiting.count < limits.receiptCountMax {
-        return
+      if archive.isRunning, receipts.waiting.count < limits.receiptCountMax {
+        guard !isCatchingUp else { return }
+        if let silence = archive.progressAt.map({ $0 + limits.archiveSilence }), now < silence {
+          return schedule(silence)
+        }
       }
       while receipts.underWay.count < limits.receiptWindowMax, let next = receipts.takeNext() {
         let kind = OutboundStanza.Kind.receipt(next.name, next.order)

@@ -191,6 +191,46 @@
       #expect(bench.sent.map(\.kind) == [.receipt("id 2", nil)])
     }
 
+    @Test("receipts for a long archive wait for its end, so that its pages don't wait for them")
+    func manyReceipts() {
+      var bench = MachineBench()
+      bench.connect(hasArchive: true)
+      let count = 20_000
+      for first in stride(from: 0, to: count, by: 1_000) {
+        bench.page(
+          (first..<first + 1_000).map { ("\($0)", message("\($0)")) }, isComplete: false)
+      }
+      #expect(bench.sent.isEmpty)
+      #expect(bench.machine.receipts.all.count == count)
+      bench.page([("end", nil)])
+      var names: [String] = []
+      while !bench.machine.receipts.underWay.isEmpty {
+        names += bench.sentReceipts
+        bench.actions = []
+        bench.handle(.handled(bench.machine.receipts.underWay.sorted()))
+      }
+      #expect(names == (0..<count).map { "id \($0)" })
+      #expect(bench.machine.receipts.all.capacity == 0)
+    }
+
+    @Test(
+      "receipts wait for a slow archive longer than messages do, and not for one that is silent")
+    func receiptsOfSlowArchive() {
+      var bench = MachineBench()
+      bench.connect(hasArchive: true)
+      for page in 1...10 {
+        bench.advance(.seconds(8))
+        bench.page([("\(page)", message("\(page)"))], isComplete: false)
+        bench.receive("live \(page)")
+        #expect(bench.sentReceipts.isEmpty, "\(page)")
+      }
+      #expect(bench.texts.contains("live 1"))
+      bench.advance(.seconds(9))
+      #expect(bench.sentReceipts.isEmpty)
+      bench.advance(.seconds(1))
+      #expect(bench.sentReceipts.count == 20)
+    }
+
     @Test("Streams whose beginning the archive doesn't have go on in one order")
     func beginningsInOrder() {
       var bench = MachineBench()
