@@ -49,6 +49,8 @@ extension ClientSession {
         throw .unexpected("the completion of a request that is not open")
       }
       try take(result, of: request, into: &outputs)
+    case .connectionFailed(let peer, let error) where isTriedAgain(peer, error, into: &outputs):
+      ledger.appendHidden()
     case .linkOpened, .linkClosed, .connected, .connectionFailed, .disconnected:
       try takeLink(event)
       deliver(event, into: &outputs)
@@ -94,6 +96,7 @@ extension ClientSession {
         throw .tooMany("links")
       }
       usedLinks.insert(peer)
+      linkSettled(peer)
     case .connectionFailed(let peer, _): wants.links[peer] = nil
     case .disconnected(let peer, let error, let reconnecting):
       usedLinks.remove(peer)
@@ -172,6 +175,11 @@ extension ClientSession {
     where count == wants.advertisingChangeCount:
       wants.advertising = options
       mustRestoreAdvertising = false
+      refused.ended(.advertising)
+    case (.advertising(_, let count), .success)
+    where wants.isWithdrawn(advertisingChangeCount: count):
+      result = .failure(.cancelled)
+    case (.advertising, .failure): restoreEarlierAdvertising(into: &outputs)
     case (.service(let definition, let count), .success(.published(let published))):
       result = try take(published, of: definition, removalCount: count, into: &outputs)
     case (.channel(let requiresEncryption), .success(.psm(let psm))):
@@ -196,7 +204,10 @@ extension ClientSession {
       throw .unexpected("handles of a service that are not its own")
     }
     // All services were removed since, this one too.
-    guard removalCount == wants.removalCount else { return .success(.published(published)) }
+    guard removalCount == wants.removalCount else {
+      return wants.isWithdrawn(removalCount: removalCount)
+        ? .failure(.cancelled) : .success(.published(published))
+    }
     guard !wants.services.isTaken(published.range) else {
       throw .unexpected("handles of a service that another one has")
     }

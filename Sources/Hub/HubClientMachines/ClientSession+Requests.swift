@@ -9,6 +9,7 @@ extension ClientSession {
 
   /// Sends a request to the hub.
   mutating func forward(_ request: HostRequest, into outputs: inout SessionOutputs) {
+    settle(request)
     if case .removeService(let handle) = request {
       // Before the wants forget it.
       if let wire = wants.services.wire(handle) { send(.removeService(wire), into: &outputs) }
@@ -139,6 +140,7 @@ extension ClientSession {
   ) {
     wants.record(request)
     noteEarlyEnd(request)
+    if case .connect(let peer, _) = request { linksSinceLoss.insert(peer) }
     switch request {
     case .addService(_, let token), .publishChannel(_, _, let token),
       .createOutOfBandData(let token), .setOutOfBandData(_, _, let token),
@@ -184,7 +186,9 @@ extension ClientSession {
     _ request: HostRequest, _ error: HostError, into outputs: inout SessionOutputs
   ) {
     guard let own = request.token, let failed = pending.removeValue(forKey: own) else { return }
-    if case .restoringService = failed.kind { restoringCount -= 1 }
-    complete(failed.token, .failure(error), into: &outputs)
+    guard failed.token == nil else {
+      return complete(failed.token, .failure(error), into: &outputs)
+    }
+    restorationFailed(failed.kind, error, into: &outputs)
   }
 }

@@ -11,23 +11,19 @@ extension ClientSession {
   mutating func hubFound(epoch: HubEpoch, into outputs: inout SessionOutputs) {
     self.epoch = epoch
     mustRestoreAdvertising = wants.advertising != nil
-    if wants.attendance != nil {
-      send(.attendance, for: nil, into: &outputs) { .attendAllPairings($0) }
-    }
+    restoredLinks = Set(wants.links.keys).subtracting(linksSinceLoss)
+    linksSinceLoss = []
+    if wants.attendance != nil { restore(.attendance, into: &outputs) }
     if let agent = wants.agent { send(.setPairingAgent(agent), into: &outputs) }
-    for (peer, data) in wants.outOfBandData.sorted(by: { $0.key.bits < $1.key.bits }) {
-      send(.restoringOutOfBandData, for: nil, into: &outputs) { .setOutOfBandData(peer, data, $0) }
+    for peer in wants.outOfBandData.keys.sorted(by: { $0.bits < $1.bits }) {
+      restore(.outOfBandData(peer), into: &outputs)
     }
     for service in wants.services.services { restore(service, into: &outputs) }
-    for (psm, requiresEncryption) in wants.channels.sorted(by: { $0.key < $1.key }) {
-      send(.restoringChannel(psm: psm), for: nil, into: &outputs) {
-        .publishChannel(psm: psm, requiresEncryption: requiresEncryption, $0)
-      }
-    }
+    for psm in wants.channels.keys.sorted() { restore(.channel(psm: psm), into: &outputs) }
     if restoringCount == 0 { dropUnrestored(into: &outputs) }
     if let scan = wants.scan { send(.startScan(scan), into: &outputs) }
-    for (peer, options) in wants.links.sorted(by: { $0.key.bits < $1.key.bits }) {
-      send(.connect(peer, options), into: &outputs)
+    for peer in wants.links.keys.sorted(by: { $0.bits < $1.bits }) {
+      restore(.link(peer), into: &outputs)
     }
     let sent = waiting
     waiting = []
@@ -35,7 +31,7 @@ extension ClientSession {
   }
 
   /// Publishes a service again. Services that include others wait until those have the hub's handles.
-  private mutating func restore(
+  mutating func restore(
     _ service: ServiceHandles.Service, into outputs: inout SessionOutputs
   ) {
     guard let definition = wants.services.wire(service.definition) else { return }
@@ -54,18 +50,8 @@ extension ClientSession {
     switch (kind, result) {
     case (.restoringService(let start, let removalCount), _):
       try takeService(result, start: start, removalCount: removalCount, into: &outputs)
-    case (.restoringAdvertising, .failure(let error)):
-      wants.advertising = nil
-      outputs.losses.append("The advertising was not started again: \(error).")
-    case (.restoringChannel(let psm), .failure(let error)):
-      wants.channels[psm] = nil
-      outputs.losses.append("PSM \(psm) was not published again: \(error).")
-    case (.attendance, .failure(let error)):
-      // Under the token of the request that the former hub has granted: no event says that this has ended.
-      complete(wants.attendance.take()?.token, .failure(error), into: &outputs)
-    case (.restoringOutOfBandData, .failure(let error)):
-      outputs.losses.append("Out-of-band data was not set again: \(error).")
-    default: break
+    case (_, .failure(let error)): restorationFailed(kind, error, into: &outputs)
+    case (_, .success): if let item = kind.restored { refused.ended(item) }
     }
   }
 
@@ -73,11 +59,15 @@ extension ClientSession {
     _ result: Result<HostReply, HostError>, start: UInt16, removalCount: UInt64,
     into outputs: inout SessionOutputs
   ) throws(HubFailure) {
-    restoringCount -= 1
-    let service = wants.services.services.first { $0.visible.range.start == start }
+    // Another service may have its handles meanwhile.
+    let service = wants.services.services.first {
+      $0.visible.range.start == start && $0.wire == nil
+    }
     switch result {
     case .success(.published(let published)):
+      restoringCount -= 1
       if let service {
+        refused.ended(.service(start))
         guard published.isValid(for: service.definition),
           wants.services.restored(start, published)
         else { throw .unexpected("handles of a service that are not its own") }
@@ -88,11 +78,14 @@ extension ClientSession {
       }
     case .success: throw .unexpected("a reply that is not a service's")
     case .failure(let error):
-      guard let service else { break }
-      wants.services.remove(start)
-      let uuid = service.definition.uuid
-      outputs.losses.append("The service \(uuid) was not published again: \(error).")
+      let kind = PendingRequest.Kind.restoringService(start, removalCount: removalCount)
+      return restorationFailed(kind, error, into: &outputs)
     }
+    restoringEnded(into: &outputs)
+  }
+
+  /// A service is published again, or was refused. After the last one, the client hears that the radio is on.
+  mutating func restoringEnded(into outputs: inout SessionOutputs) {
     guard restoringCount == 0 else { return }
     dropUnrestored(into: &outputs)
     if isHoldingState {
@@ -110,11 +103,18 @@ extension ClientSession {
     }
   }
 
-  /// Services that include one which isn't published any more can't be restored.
+  /// Services that include one which isn't published any more can't be restored. Those that include one which was
+  /// refused wait for it.
   private mutating func dropUnrestored(into outputs: inout SessionOutputs) {
-    for service in wants.services.services where service.wire == nil {
-      wants.services.remove(service.visible.range.start)
-      let uuid = service.definition.uuid
+    while true {
+      let known = Set(wants.services.services.map(\.visible.range.start))
+      let dropped = wants.services.services.first {
+        $0.wire == nil && !known.isSuperset(of: $0.definition.includedServices)
+      }
+      guard let dropped else { return }
+      wants.services.remove(dropped.visible.range.start)
+      refused.ended(.service(dropped.visible.range.start))
+      let uuid = dropped.definition.uuid
       outputs.losses.append("The service \(uuid) is gone, as one that it includes is.")
     }
   }
@@ -128,6 +128,7 @@ extension ClientSession {
     var new = new
     // A hub that has just been started: to the client, the radio was there before.
     if new == .unknown, let state, state != .unknown { new = .poweredOff }
+    if new == .poweredOn { requestRefused(into: &outputs) }
     guard new != .poweredOn || restoringCount == 0 else {
       isHoldingState = true
       return ledger.appendHidden()
@@ -139,9 +140,9 @@ extension ClientSession {
   }
 
   private mutating func radioIsOn(into outputs: inout SessionOutputs) {
-    guard mustRestoreAdvertising, let options = wants.advertising else { return }
+    guard mustRestoreAdvertising else { return }
     mustRestoreAdvertising = false
-    send(.restoringAdvertising, for: nil, into: &outputs) { .startAdvertising(options, $0) }
+    restore(.advertising, into: &outputs)
   }
 
   // MARK: A hub is gone
@@ -180,6 +181,8 @@ extension ClientSession {
     self.subscriptions = []
     restoringCount = 0
     isHoldingState = false
+    refused = RefusedRestorations()
+    restoredLinks = []
     wants.services.hubLost()
     failWaiting(error, into: &outputs)
     isHubExpected = keepsState && state != nil

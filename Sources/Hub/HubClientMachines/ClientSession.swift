@@ -64,6 +64,12 @@ struct ClientSession: Sendable {
   var isHoldingState = false
   /// Whether the advertising is to be started again when the radio is on.
   var mustRestoreAdvertising = false
+  /// What this hub has refused, and an earlier one had not.
+  var refused = RefusedRestorations()
+  /// Links that were requested of an earlier hub, until this one has established or refused them.
+  var restoredLinks: Set<DeviceAddress> = []
+  /// Links that the client has requested without a hub: the refusal of the next one is the answer to that.
+  var linksSinceLoss: Set<DeviceAddress> = []
   /// Whether it was reported that a scan looks for more services than a hub does.
   private var hasReportedLongScan = false
 
@@ -171,7 +177,7 @@ struct ClientSession: Sendable {
       let isEmpty =
         links.isEmpty && usedLinks.isEmpty && cancelledLinks.isEmpty && subscriptions.isEmpty
         && pairings.isEmpty && channels.isEmpty && pending.isEmpty && restoringCount == 0
-        && attachment == nil && !awaitsAttachment
+        && attachment == nil && !awaitsAttachment && refused.isEmpty && restoredLinks.isEmpty
       if !isEmpty { found.append("session \(id.rawValue) keeps what a hub gave that is gone") }
       if ledger.hubCount > 0 { found.append("session \(id.rawValue) owes a hub that is gone") }
       if state == .poweredOn, !isHubExpected {
@@ -197,6 +203,7 @@ struct ClientSession: Sendable {
     }
     if restoring != restoringCount { found.append("the count of restored services is wrong") }
     if !cancelledLinks.isSubset(of: usedLinks) { found.append("a link is given up unused") }
+    if !refused.isConsistent { found.append("the counts of refusals are wrong") }
     if !ledger.isConsistent { found.append("the ledger of session \(id.rawValue) is wrong") }
     if !wants.services.isConsistent { found.append("services overlap") }
     return found

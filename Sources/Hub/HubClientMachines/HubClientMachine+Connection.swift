@@ -165,6 +165,8 @@ extension HubClientMachine {
     pause = min(pause * 2, HubClientLimits.pauseMax)
     isWanted = false
     phase = .pausing(until: now + length, failure)
+    retries = [:]
+    retryPauses = [:]
     // The written messages are for the hub that is gone.
     _ = writer.takeBytes()
     if mustClose { actions.append(.close) }
@@ -184,7 +186,10 @@ extension HubClientMachine {
     case .idle, .unusable: nil
     case .opening(let deadline): deadline
     case .greeting(let greeting): greeting.deadline
-    case .connected(let connection): connection.ping?.deadline ?? pingTime(of: connection)
+    case .connected(let connection):
+      min(
+        connection.ping?.deadline ?? pingTime(of: connection),
+        retries.values.min() ?? .distantFuture)
     case .pausing(let end, _): end
     }
   }
@@ -202,6 +207,7 @@ extension HubClientMachine {
   /// Handles the time that was waited for.
   package mutating func wake(now: Instant, into actions: inout [Action]) {
     guard let due = nextWake, due <= now else { return }
+    retry(now: now, into: &actions)
     switch phase {
     case .idle, .unusable: break
     case .opening: fail(.silent, mustClose: true, now: now, into: &actions)
@@ -213,13 +219,26 @@ extension HubClientMachine {
         break
       }
       fail(.silent, mustClose: true, now: now, into: &actions)
-    case .connected(let connection): wake(connection, due: due, now: now, into: &actions)
+    case .connected(let connection):
+      let due = connection.ping?.deadline ?? pingTime(of: connection)
+      if due <= now { wake(connection, due: due, now: now, into: &actions) }
     case .pausing:
       phase = .idle
       connectIfIdle(now: now, into: &actions)
     }
     flush(now: now, into: &actions)
     assert(violations().isEmpty, violations().joined(separator: "; "))
+  }
+
+  /// Sessions request again what the hub has refused, where it is time.
+  private mutating func retry(now: Instant, into actions: inout [Action]) {
+    let due = retries.filter { $0.value <= now }.keys.sorted { $0.rawValue < $1.rawValue }
+    for id in due {
+      retries[id] = nil
+      var outputs = SessionOutputs()
+      sessions[existing: id].retry(into: &outputs)
+      take(outputs, of: id, into: &actions)
+    }
   }
 
   private mutating func wake(
@@ -269,6 +288,9 @@ extension HubClientMachine {
     if !isOpen, writer.byteCount > 0 { found.append("bytes wait for a hub that is gone") }
     if case .pausing = phase, sessions.values.contains(where: { !$0.waiting.isEmpty }) {
       found.append("requests wait while no hub is tried")
+    }
+    for (id, session) in sessions where session.needsRetry && retries[id] == nil {
+      found.append("session \(id.rawValue) waits for a time that is not due")
     }
     if batch != nil { found.append("events are not delivered") }
     return found

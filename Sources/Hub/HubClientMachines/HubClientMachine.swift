@@ -120,6 +120,10 @@ package struct HubClientMachine: Sendable {
   var outageEnd: Instant?
   /// Whether a connection is wanted without sessions, for a moment.
   var isWanted = false
+  /// When sessions request again what the hub has refused.
+  var retries: [HubSessionID: Instant] = [:]
+  /// Pauses before that which begin now.
+  var retryPauses: [HubSessionID: TimeSpan] = [:]
   var writer = HubFrameWriter()
   /// Consecutive events of one session, until they are delivered.
   var batch: (session: HubSessionID, events: [HostEvent])?
@@ -183,6 +187,7 @@ package struct HubClientMachine: Sendable {
   /// Sends the written messages.
   mutating func flush(now: Instant, into actions: inout [Action]) {
     flushEvents(into: &actions)
+    beginRetryPauses(now: now)
     guard writer.byteCount > 0 else { return }
     if case .connected(var connection) = phase, connection.owedSince == nil {
       phase = .idle  // the reader's bytes are not copied
@@ -190,6 +195,13 @@ package struct HubClientMachine: Sendable {
       phase = .connected(connection)
     }
     actions.append(.send(writer.takeBytes()))
+  }
+
+  private mutating func beginRetryPauses(now: Instant) {
+    for (id, pause) in retryPauses where sessions[id] != nil {
+      retries[id] = max(retries[id] ?? now, now + pause)
+    }
+    retryPauses = [:]
   }
 
   mutating func flushEvents(into actions: inout [Action]) {
@@ -249,6 +261,7 @@ package struct HubClientMachine: Sendable {
 
   private mutating func close(_ id: HubSessionID) {
     guard sessions.removeValue(forKey: id) != nil else { return }
+    retries[id] = nil
     if isConnected { write(.closeSession(id)) }
   }
 
@@ -273,6 +286,7 @@ package struct HubClientMachine: Sendable {
     _ outputs: SessionOutputs, of id: HubSessionID, into actions: inout [Action]
   ) {
     for loss in outputs.losses { actions.append(.lost(loss)) }
+    if let pause = outputs.retryPause { retryPauses[id] = max(retryPauses[id] ?? pause, pause) }
     if let attachment = outputs.attachment {
       flushEvents(into: &actions)
       actions.append(.attached(id, attachment))

@@ -1,5 +1,6 @@
 import BluetoothInterface
 import BluetoothWire
+import Essentials
 import HubWire
 
 /// What a session wants of the radio beyond a connection with the hub: asked for again when a hub is back, as a
@@ -7,7 +8,9 @@ import HubWire
 struct SessionWants: Sendable {
   var scan: ScanOptions?
   /// The advertising that is on the air.
-  var advertising: AdvertisingOptions?
+  var advertising: AdvertisingOptions? { didSet { advertisingVersion += 1 } }
+  /// Changes with it.
+  private(set) var advertisingVersion: UInt64 = 0
   /// Requested links, also those that are up.
   var links: [DeviceAddress: ConnectOptions] = [:]
   var agent: SMPIOCapability?
@@ -27,6 +30,8 @@ struct SessionWants: Sendable {
   private(set) var advertisingChangeCount: UInt64 = 0
   /// Counts `removeAllServices`.
   private(set) var removalCount: UInt64 = 0
+  /// The counts at the last withdrawal, which the client has not requested.
+  private var withdrawn: (advertisingChangeCount: UInt64, removalCount: UInt64) = (0, 0)
 
   /// Whether the client wants nothing that has events. An agent and out-of-band data are for links.
   var isEmpty: Bool {
@@ -54,6 +59,23 @@ struct SessionWants: Sendable {
     default: break
     }
   }
+
+  /// Forgets services and advertising when the client is reset, and its requests for them that are under way. Returns the
+  /// requests that withdraw them in the hub.
+  mutating func withdraw() -> [HostRequest] {
+    let requests: [HostRequest] = [.stopAdvertising, .removeAllServices]
+    for request in requests { record(request) }
+    withdrawn = (advertisingChangeCount, removalCount)
+    return requests
+  }
+
+  /// Whether advertising that was requested after this number of changes was withdrawn since.
+  func isWithdrawn(advertisingChangeCount count: UInt64) -> Bool {
+    count < withdrawn.advertisingChangeCount
+  }
+
+  /// Whether a service that was requested after this number of removals was withdrawn since.
+  func isWithdrawn(removalCount count: UInt64) -> Bool { count < withdrawn.removalCount }
 }
 
 /// A request with a token that the hub has not completed.
@@ -68,10 +90,10 @@ struct PendingRequest: Sendable {
     case channel(requiresEncryption: Bool)
     case outOfBandData(DeviceAddress, OutOfBandData?)
     /// The library's own, after the hub has come back.
-    case restoringAdvertising
+    case restoringAdvertising(version: UInt64)
     case restoringService(UInt16, removalCount: UInt64)
     case restoringChannel(psm: UInt16)
-    case restoringOutOfBandData
+    case restoringOutOfBandData(DeviceAddress)
     case attendance
   }
 
@@ -88,6 +110,8 @@ struct SessionOutputs: Sendable {
   var requests: [HostRequest] = []
   /// What a hub doesn't do, or couldn't be restored after its restart; one sentence for each.
   var losses: [String] = []
+  /// The pause after which the session requests again what the hub has refused; nil if none begins.
+  var retryPause: TimeSpan?
   /// The hub's answer to the opening; it precedes the events.
   var attachment: SessionAttachment?
 }

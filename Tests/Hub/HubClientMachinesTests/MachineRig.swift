@@ -85,6 +85,23 @@ struct MachineRig {
     now = end
   }
 
+  /// As above, with a hub that answers each ping.
+  mutating func sleep(_ span: TimeSpan, answeringPings: Bool) {
+    let end = now + span
+    while let due = machine.nextWake, due <= end {
+      now = max(now, due)
+      wake()
+      if answeringPings { answerPings() }
+    }
+    now = end
+  }
+
+  /// The hub answers the pings that were sent.
+  mutating func answerPings() {
+    for case .ping(let number) in sent { hub(.pong(number)) }
+    sent.removeAll { if case .ping = $0 { true } else { false } }
+  }
+
   mutating func wake() {
     var taken: [HubClientMachine.Action] = []
     machine.wake(now: now, into: &taken)

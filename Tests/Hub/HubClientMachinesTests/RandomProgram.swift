@@ -270,6 +270,11 @@ struct RandomProgram {
       if session.used.remove(peer) != nil {
         events.append(.disconnected(peer, nil, reconnecting: false))
       }
+    case .addService(_, let token) where below(4) == 0,
+      .publishChannel(_, _, let token) where below(4) == 0:
+      events.append(.completed(token, .failure(.limitReached("things"))))
+    case .connect(let peer, _) where below(4) == 0 && !session.used.contains(peer):
+      events.append(.connectionFailed(peer, .limitReached("links")))
     case .addService(_, let token):
       let start = session.nextHandle + UInt16(below(2))
       session.nextHandle = start + 1
@@ -280,7 +285,8 @@ struct RandomProgram {
     default:
       guard let token = request.token else { return }
       let result: Result<HostReply, HostError> =
-        below(4) == 0 ? .failure(.notConnected) : .success(.done)
+        below(4) == 0
+        ? .failure(below(2) == 0 ? .notConnected : .limitReached("things")) : .success(.done)
       events.append(.completed(token, result))
     }
   }
