@@ -122,8 +122,13 @@ struct SessionNotes: Sendable {
       names[peer] = openLinks[peer]?.name ?? names[peer]
     case .disconnect(let peer): removeLink(peer)
     case .setPairingAgent(let capability): agent = capability
-    case .removeService(let handle): services.removeAll { $0.published.range.start == handle }
-    case .removeAllServices: services = []
+    case .removeService(let handle):
+      let removed = services.first { $0.published.range.start == handle }?.published.range
+      services.removeAll { $0.published.range.start == handle }
+      if let removed { subscribers = subscribers.filter { !removed.contains($0.handle) } }
+    case .removeAllServices:
+      services = []
+      subscribers = []
     case .unpublishChannel(let psm): listeners[psm] = nil
     case .unsubscribe(let peer, let target, _):
       // The program wants it no more, also if the request fails.

@@ -216,6 +216,40 @@ import Testing
     #expect(Self.subscribed(system.process) == Set(others + [Self.centrals[1]]))
   }
 
+  @Test(arguments: [true, false])
+  func `The centrals of a service that was removed are not subscribed to the next one`(
+    _ isOne: Bool
+  ) {
+    var (system, handle) = Self.server(advertises: false)
+    system.person(.opened)
+    system.request(isOne ? .removeService(handle - 2) : .removeAllServices)
+    system.person(.sentToBackground)
+    system.handle(.life(.memoryPressure(.critical)))
+    #expect(system.state == .notRunning)
+    system.person(.opened)
+    #expect(Self.subscribed(system.process).isEmpty)
+  }
+
+  @Test
+  func
+    `Centrals that were subscribed before a restart of the system are not, until they subscribe`()
+    throws
+  {
+    let (first, _) = Self.server(advertises: true)
+    let kept = try #require(first.machine.preservedManagers.first)
+    #expect(kept.holdings.subscribers.isEmpty)
+    var second = TestSystem(.bluetoothPeripheral, manager: "peripheral:bell", firstHandle: 100)
+    second.handle(.preserved(kept))
+    // One of them comes back: the host of the next system has it no earlier than with its link.
+    second.host([.subscribed(Self.centrals[1], handle: 102)])
+    #expect(second.startCount == 1)
+    let holdings = try #require(second.process?.attachments.first?.holdings)
+    #expect(holdings.services.map(\.published.range.start) == [100])
+    #expect(holdings.subscribers.isEmpty)
+    #expect(second.process?.events.last == .subscribed(Self.centrals[1], handle: 102))
+    #expect(Self.subscribed(second.process) == [Self.centrals[1]])
+  }
+
   /// The centrals that a process takes for subscribed.
   private static func subscribed(_ process: TestSystem.Process?) -> Set<DeviceAddress> {
     var peers = Set(process?.attachments.first?.holdings?.subscribers.map(\.peer) ?? [])

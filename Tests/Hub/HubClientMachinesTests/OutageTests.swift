@@ -63,6 +63,21 @@ import Testing
     #expect(!events.contains { if case .stateChanged = $0 { true } else { false } })
   }
 
+  @Test
+  func `Centrals have left with a hub, and are subscribed when they subscribe to the next one`() {
+    var rig = Self.rig()
+    rig.hub(.subscribed(MachineRig.peer, handle: 5))
+    _ = rig.takeEvents()
+    rig.handle(.closed(.ended))
+    #expect(rig.takeEvents().contains(.unsubscribed(MachineRig.peer, handle: 5)))
+    rig.sleep(.seconds(1))
+    rig.connect()
+    rig.hub(.stateChanged(.poweredOn))
+    #expect(rig.takeEvents().isEmpty)
+    rig.hub(.subscribed(MachineRig.peer, handle: 5))
+    #expect(rig.takeEvents() == [.subscribed(MachineRig.peer, handle: 5)])
+  }
+
   @Test func `A hub that stays away is a radio that is gone`() {
     var rig = Self.rig()
     rig.handle(.closed(.ended))
