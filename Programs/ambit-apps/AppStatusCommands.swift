@@ -107,6 +107,7 @@ enum AppWords {
     if let time = app.timeRemaining { first += ", \(seconds(time)) left" }
     if let pause = app.pause { first += ", not started for \(seconds(pause))" }
     output.line(first)
+    if let failure = app.failure { output.line("  \(Fit.safe("it has failed: " + failure))") }
     output.line("  \(radio(app))")
     for socket in app.heldSockets ?? [] { output.line("  \(words(socket))") }
     for line in services(app) { output.line("  \(Fit.safe(line))") }
@@ -212,7 +213,8 @@ enum AppJSON {
       "app": .string(app.identifier), "state": .string(app.state.rawValue),
       "folder": .string(app.folder), "process": app.processID.map { .integer(Int64($0)) },
       "timeRemaining": app.timeRemaining.map { .number($0) },
-      "pause": app.pause.map { .number($0) }, "isForceQuit": .bool(app.isForceQuit),
+      "pause": app.pause.map { .number($0) }, "failure": app.failure.map { .string($0) },
+      "isForceQuit": .bool(app.isForceQuit),
       "connections": .integer(Int64(app.connectionCount)),
       "pendingConnections": .integer(Int64(app.pendingConnectionCount)),
       "scans": .integer(Int64(app.scanCount)),

@@ -286,6 +286,11 @@ extension AppHubMachine {
 
   // MARK: A restart of the system
 
+  /// Takes over an app's failures, before anything else of it.
+  package mutating func restore(_ failures: AppFailures, of app: AppID, now: Instant) {
+    life.restore(failures, of: app, now: now)
+  }
+
   /// What an app's services hold.
   package func serviceRecord(of app: AppID) -> AppServiceRecord? {
     services[app]?.record(surroundings.calendar)

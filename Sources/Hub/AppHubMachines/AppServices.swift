@@ -1,5 +1,5 @@
 import AppMachines
-import Essentials
+package import Essentials
 
 /// The background tasks and notifications of one app.
 struct AppServices: Sendable {
@@ -318,7 +318,7 @@ struct AppCalendar: Hashable, Sendable {
 
 extension TimeSpan {
   /// A time of at most thirty years, and of thirty years for no number.
-  static func bounded(seconds: Double) -> TimeSpan {
+  package static func bounded(seconds: Double) -> TimeSpan {
     let bound = 1e9
     guard seconds < bound else { return .seconds(Int64(bound)) }
     return seconds > -bound ? .milliseconds(Int64(seconds * 1_000)) : .seconds(-Int64(bound))

@@ -76,6 +76,7 @@ extension AppManagerCore {
   // MARK: The list for the next manager
 
   func follow(_ event: AppHubMachine.Event) {
+    followFailures(event)
     switch event {
     case .life(.person), .life(.process(_, .launched)), .life(.process(_, .resumed)):
       saveProcessesSoon()

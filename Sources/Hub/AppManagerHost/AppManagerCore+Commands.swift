@@ -178,6 +178,7 @@ extension AppManagerCore {
       let time = machine.life.backgroundTimeRemaining(of: status.id, now: now)
       shown.timeRemaining = status.state == .background ? time?.seconds : nil
       shown.pause = status.pausedUntil.map { max(.zero, $0 - now).seconds }
+      shown.failure = machine.life.failures(of: status.id, now: now) == nil ? nil : app.failure
       return shown
     }
     var status = AppManagerStatus(

@@ -24,7 +24,7 @@ extension AppManagerCore {
       AppDetailRecord(
         app: $0.key.rawValue, kind: .heldSocket, contents: $0.value > 0 ? [UInt8($0.value)] : [])
     }
-    return quit + held + regions + services + otherDetails
+    return quit + held + failures + regions + services + otherDetails
   }
 
   /// Takes over what the last manager has kept. Apps are installed already.

@@ -25,6 +25,8 @@ final class AppManagerCore {
     /// Seconds of processor time of processes that have ended.
     var endedProcessorTime = 0.0
     var wakes = AppWakeLog()
+    /// Why it failed the last time, for people.
+    var failure: String?
   }
 
   let loop: EpollLoop
@@ -48,11 +50,15 @@ final class AppManagerCore {
   var isSavingProcesses = false
   private var isSaving = false
   private var savedChangeCount: UInt64 = 0
+  /// Counts failures of apps, and pauses that a person has ended.
+  var failureChangeCount: UInt64 = 0
   /// The store's contents: many changes are taken back before they are written, and to encode all of it takes time.
   var savedContents: AppStoreContents?
   /// The apps whose state is too large for the store.
   private var notKept: Set<String> = []
   let alerts: AppAlerts
+  /// Why processes could not be started whose end the machine has not handled yet.
+  var startFailures: [AppID: String] = [:]
   /// Of kinds that a later manager has written.
   var otherDetails: [AppDetailRecord] = []
   let memory: MemoryFiles
@@ -131,6 +137,7 @@ final class AppManagerCore {
       apps[id] = App(record: record)
       handle(.life(.installed(id, record.description)))
     }
+    restoreFailures(contents.details)
     // Before the others, which may launch an app that has no process.
     adopt(processes)
     for record in contents.managers {
@@ -174,7 +181,9 @@ final class AppManagerCore {
   }
 
   /// Counts the changes of the store's contents.
-  private var changeCount: UInt64 { machine.preservedChangeCount + sockets.changeCount }
+  private var changeCount: UInt64 {
+    machine.preservedChangeCount + sockets.changeCount + failureChangeCount
+  }
 
   /// Writes the store soon if its contents have changed: changes come together.
   func saveSoon() {
@@ -320,7 +329,9 @@ final class AppManagerCore {
       guard let (id, instruction) = AppInstruction.of(action) else { return }
       programs[id]?.instruct(instruction)
     case .alert(let app, let event): alert(app, event)
-    case .report(let new): report(new.sentence)
+    case .report(let new):
+      report(new.sentence)
+      noteFailure(new)
     case .reportRegionStates, .deliver, .refuse, .disconnect, .release: break
     }
   }
@@ -380,6 +391,7 @@ final class AppManagerCore {
 
   private func notStarted(_ id: AppProcessID, of app: AppID, _ reason: String) {
     report("\(app.rawValue) can't be started: \(reason)")
+    startFailures[app] = reason
     handle(.life(.process(id, .exited(.notStarted, hasOthers: false))))
     endWatching(app, .notStarted)
   }

@@ -46,7 +46,7 @@ extension AppDiscard {
 }
 
 extension AppEnd {
-  fileprivate var text: String {
+  var text: String {
     switch self {
     case .memoryPressure: "its memory was needed"
     case .overstayed(let budget): "its time was over (\(budget.rawValue))"

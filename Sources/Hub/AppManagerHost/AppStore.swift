@@ -78,6 +78,19 @@ package enum AppDetailKind: String, Hashable, Sendable {
   case heldSocket
   /// The person has ended the app, and has not opened it since. Without contents.
   case forceQuit
+  /// An ``AppFailureRecord`` in JSON.
+  case failures
+}
+
+/// The failures of an app for which it is not launched for a time, or for longer after the next one.
+package struct AppFailureRecord: Hashable, Codable, Sendable {
+  package var crashCount: Int
+  /// In seconds since 1970, as the other times.
+  package var lastCrash: Double?
+  package var overstayCount: Int
+  package var pausedUntil: Double?
+  /// The last reason, for people.
+  package var reason: String?
 }
 
 /// What a manager of apps keeps over its end.

@@ -215,3 +215,84 @@ struct EndTests {
     #expect(phone.takeActions().deliveries == [.transition(.didBecomeActive)])
   }
 }
+
+/// Failures of an app that the next system takes over.
+@Suite struct FailureTests {
+  private func isLaunched(_ phone: inout TestPhone) -> Bool {
+    phone.takeActions().contains { if case .start = $0 { true } else { false } }
+  }
+
+  @Test
+  func `An app that can't be started is launched by the next system after the rest of its pause`() {
+    var phone = TestPhone()
+    phone.run()
+    phone.handle(.wants(TestPhone.app, TestPhone.lock, .links))
+    for count in 1...3 {
+      phone.report(.exited(.notStarted, hasOthers: false))
+      #expect(phone.machine.failures(of: TestPhone.app, now: phone.now)?.crashCount == count)
+      if count < 3 {
+        phone.arrive(.callback)
+        phone.advance(by: 10)
+      }
+    }
+    guard let failures = phone.machine.failures(of: TestPhone.app, now: phone.now) else {
+      Issue.record("nothing is kept")
+      return
+    }
+    #expect(failures.pausedUntil == phone.now + .seconds(8))
+    var next = TestPhone()
+    next.now = phone.now + .seconds(3)
+    next.machine.restore(failures, of: TestPhone.app, now: next.now)
+    next.handle(.preserved(TestPhone.app, TestPhone.lock, .links))
+    next.arrive(.callback)
+    #expect(!isLaunched(&next))
+    next.advance(by: 4)
+    #expect(!isLaunched(&next))
+    next.advance(by: 1)
+    #expect(isLaunched(&next))
+    next.report(.exited(.notStarted, hasOthers: false))
+    #expect(next.machine.failures(of: TestPhone.app, now: next.now)?.crashCount == 4)
+    #expect(
+      next.machine.failures(of: TestPhone.app, now: next.now)?.pausedUntil
+        == next.now + .seconds(16))
+  }
+
+  @Test func `A calendar that was set makes no pause longer than it was`() {
+    let limits = AppLimits()
+    var phone = TestPhone()
+    let far = phone.now + .seconds(1_000_000_000)
+    phone.machine.restore(
+      AppFailures(crashCount: .max, lastCrash: far, overstayCount: .max, pausedUntil: far),
+      of: TestPhone.app, now: phone.now)
+    let failures = phone.machine.failures(of: TestPhone.app, now: phone.now)
+    #expect(
+      (failures?.pausedUntil).map {
+        $0 - phone.now <= max(limits.crashPauseMax, limits.throttleTimeMax)
+      }
+        == true)
+    #expect(failures?.lastCrash == phone.now)
+    phone.machine.restore(
+      AppFailures(crashCount: -1, overstayCount: -1, pausedUntil: far), of: TestPhone.other,
+      now: phone.now)
+    #expect(phone.machine.violations(perTable: 64).isEmpty)
+  }
+
+  @Test
+  func `Failures are forgotten after half an hour, and the pause when the person opens the app`() {
+    var phone = TestPhone()
+    phone.run()
+    phone.report(.exited(.notStarted, hasOthers: false))
+    phone.person(.opened)
+    let opened = phone.machine.failures(of: TestPhone.app, now: phone.now)
+    #expect(opened?.crashCount == 1)
+    #expect(opened?.pausedUntil == nil)
+    phone.report(.launched)
+    phone.acknowledgeAll()
+    phone.now = phone.now + .seconds(1_801)
+    #expect(phone.machine.failures(of: TestPhone.app, now: phone.now) == nil)
+    var next = TestPhone()
+    next.now = phone.now
+    if let opened { next.machine.restore(opened, of: TestPhone.app, now: next.now) }
+    #expect(next.machine.failures(of: TestPhone.app, now: next.now) == nil)
+  }
+}

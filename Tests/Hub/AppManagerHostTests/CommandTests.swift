@@ -1,5 +1,6 @@
 import AppMachines
 import AppSessions
+import Essentials
 import EventLoop
 import Foundation
 import Glibc
@@ -92,6 +93,61 @@ struct CommandTests {
     let app = try await manager.until(lock) { $0.counts.crashCount >= 1 }
     #expect(app.state == .notRunning)
     await manager.close()
+  }
+
+  @Test
+  func `An app that can't be started is launched by the next manager after the rest of its pause`()
+    async throws
+  {
+    var limits = TestManager.limits
+    limits.crashPause = .seconds(600)
+    let first = try await TestManager.start(limits: limits)
+    let folder = try first.makeDoorLock()
+    let lock = "com.example.lock"
+    try await first.perform(.install(folder: folder))
+    try await first.perform(.open(lock, attaches: false))
+    try await first.until(lock) { $0.connectionCount == 1 }
+    try await first.perform(.background(lock))
+    first.radio.moveOutOfRange()
+    try await first.until(lock) { $0.state == .suspended && $0.pendingConnectionCount == 1 }
+    try await first.perform(.terminate(lock))
+    try await first.until(lock) { $0.state == .notRunning }
+    let executable = folder + "/door-lock"
+    try FileManager.default.moveItem(atPath: executable, toPath: executable + ".away")
+    first.radio.moveIntoRange()
+    let failed = try await first.until(lock) { $0.counts.crashCount == 1 }
+    #expect(failed.pause.map { $0 > 500 } == true)
+    #expect(failed.failure?.hasPrefix("it could not be started: ") == true)
+    first.radio.moveOutOfRange()
+    await first.server.close()
+    let record = try #require(first.store.read().details.first { $0.kind == "failures" })
+    #expect(record.app == lock)
+
+    let second = try await TestManager.start(after: first, limits: limits)
+    second.radio.moveIntoRange()
+    let waiting = try await second.until(lock) { $0.connectionCount == 1 }
+    #expect(waiting.counts.launchCount == 0)
+    #expect(waiting.pause.map { $0 > 500 } == true)
+    #expect(waiting.failure == failed.failure)
+    try FileManager.default.moveItem(atPath: executable + ".away", toPath: executable)
+    try await second.perform(.open(lock, attaches: false))
+    let opened = try await second.until(lock) { $0.state == .active }
+    #expect(opened.pause == nil)
+    await second.close()
+  }
+
+  @Test func `Failures that can't be read are reported, and the app is launched`() async throws {
+    let first = try await TestManager.start()
+    try await first.perform(.install(folder: first.makeApp("com.example.a")))
+    await first.server.close()
+    var contents = first.store.read()
+    contents.details.append(
+      AppDetailRecord(app: "com.example.a", kind: .failures, contents: Array("{}".utf8)))
+    first.store.write(contents)
+    let second = try await TestManager.start(after: first)
+    try await second.untilReport { $0.hasPrefix("the failures of com.example.a can't be read") }
+    #expect(try await second.app("com.example.a").pause == nil)
+    await second.close()
   }
 
   @Test func `The list of apps outlives the manager`() async throws {

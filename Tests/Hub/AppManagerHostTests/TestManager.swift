@@ -54,7 +54,7 @@ final class TestManager: ManagerCommands {
   /// Starts the next manager after one that was closed, on the same radio.
   static func start(
     after last: TestManager, freezer: AppFreezer = .signals,
-    descriptors: DescriptorStore = .none
+    limits: AppLimits = TestManager.limits, descriptors: DescriptorStore = .none
   ) async throws -> TestManager {
     let server = try await AppManagerServer.start(
       at: last.path, last.radio.host, store: last.store, freezer: freezer, limits: limits,

@@ -110,6 +110,8 @@ package struct AppManagerStatus: Hashable, Codable, Sendable {
     package var isForceQuit: Bool
     /// Seconds until it may be woken or launched; nil if it may be at once.
     package var pause: Double?
+    /// Why it failed the last time; nil if that doesn't count any more, and from an earlier manager.
+    package var failure: String?
     package var counts: AppCounts
     /// Seconds of processor time of all its processes.
     package var processorTime: Double
@@ -231,6 +233,7 @@ extension AppManagerStatus.App {
     waitingCount = try values.decode(Int.self, forKey: .waitingCount)
     isForceQuit = try values.decode(Bool.self, forKey: .isForceQuit)
     pause = try values.decodeIfPresent(Double.self, forKey: .pause)
+    failure = try values.decodeIfPresent(String.self, forKey: .failure)
     counts = try values.decode(AppCounts.self, forKey: .counts)
     processorTime = try values.decode(Double.self, forKey: .processorTime)
     pendingConnectionCount = try values.decode(Int.self, forKey: .pendingConnectionCount)
