@@ -31,7 +31,16 @@ struct Manifest: Decodable, Sendable {
     private enum Key: String, CodingKey { case byName, target, product }
   }
 
+  struct Product: Decodable, Sendable {
+    var name: String
+    var targets: [String]
+  }
+
   var targets: [Target]
+  var products: [Product]
+
+  /// The modules that are in a product.
+  var libraries: Set<String> { Set(products.flatMap(\.targets)) }
 
   /// Targets that users of the package may get: not tests, examples and tools of tests.
   var modules: [Target] {
