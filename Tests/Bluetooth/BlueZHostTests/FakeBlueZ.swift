@@ -75,6 +75,12 @@
       (owned, own) = AsyncStream.makeStream()
     }
 
+    deinit {
+      // A connection that stays open is ready for ever when its bus has ended, and keeps the loop of all tests busy.
+      nonisolated(unsafe) let bus = bus
+      loop.execute { bus?.close() }
+    }
+
     /// Takes the name `org.bluez` on a bus.
     func start(on address: String) async {
       loop.execute { [self] in
