@@ -1,5 +1,6 @@
 import BluetoothWire
 import Essentials
+import PeripheralFiles
 import Simulation
 import Testing
 
@@ -27,6 +28,24 @@ struct AdvertisingTests {
     #expect((800...953).contains(reports.count), "\(reports.count)")
     #expect(reports.allSatisfy { $0.kind == .connectable && Array($0.data) == [2, 1, 6] })
     #expect(reports.allSatisfy { $0.advertiser.address == advertiser.address })
+  }
+
+  @Test("A device of a file advertises in the file's interval", arguments: [50, 200])
+  func intervalOfFile(milliseconds: Int64) {
+    var radio = RadioModel.ideal
+    radio.advertisingDelayMax = .zero
+    let world = World(seed: 1, radio: radio)
+    var file = PeripheralFile()
+    file.name = "Lamp"
+    file.advertising = .init()
+    file.advertising?.interval = .milliseconds(milliseconds)
+    world.addDevice(file, at: Position(x: 1))
+    let scanner = ScriptedHost(world, "scanner", address: 1)
+    scanner.start()
+    scanner.scan()
+    world.run(for: .seconds(10))
+    let expected = 10_000 / Int(milliseconds)
+    #expect((expected - 1...expected + 1).contains(scanner.reports.count))
   }
 
   @Test("a world may send advertising as often as a measurement wants, without time on air")
