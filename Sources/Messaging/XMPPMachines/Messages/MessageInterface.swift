@@ -14,8 +14,9 @@
       case displayed(String)
       /// The recipient misses these numbers of a stream of this store.
       case missing(OrderStreamID, ClosedRange<UInt64>)
-      /// An error stanza with its condition, for the message with this id.
-      case error(String, of: String)
+      /// An error stanza with its condition, for the message with this id. A transient one (type `wait`) may be over when the
+      /// message is sent again.
+      case error(String, of: String, isTransient: Bool = false)
       /// Typing, for example. It only counts as a stanza.
       case other
     }

@@ -52,7 +52,7 @@
     /// The id of a row of the outbox that a message names; nil if it names none.
     package static func outgoingName(of message: InboundMessage, account: String) -> String? {
       switch message.kind {
-      case .receipt(let id), .displayed(let id), .error(_, let id): id
+      case .receipt(let id), .displayed(let id), .error(_, let id, _): id
       case .content where (message.sender ?? account) == account: message.originID ?? message.id
       case .content, .void, .missing, .other: nil
       }
@@ -62,7 +62,7 @@
     /// in memory: most receipts.
     package func knowsAll(about message: InboundMessage) -> Bool {
       switch message.kind {
-      case .receipt(let name), .displayed(let name), .error(_, let name): byOriginID[name] != nil
+      case .receipt(let name), .displayed(let name), .error(_, let name, _): byOriginID[name] != nil
       case .void: !message.isBlocked
       case .missing, .other: true
       case .content: false
@@ -103,8 +103,8 @@
         if !isOwn { confirmed(name, .displayed, by: sender, nil, item.lookup, now, &commit) }
       case .missing(let stream, let range):
         if !isOwn, entry == nil { missing(stream, range, for: sender, now, &commit) }
-      case .error(let condition, let name):
-        bounced(name, condition, from: sender, item.lookup, &commit)
+      case .error(let condition, let name, let isTransient):
+        bounced(name, condition, isTransient, from: sender, item.lookup, &commit)
       case .other: break
       }
     }

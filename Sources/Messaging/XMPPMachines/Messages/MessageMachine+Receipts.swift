@@ -164,8 +164,8 @@
 
     /// A message came back with an error, from the recipient, its server or the own server.
     mutating func bounced(
-      _ name: String, _ condition: String, from sender: String, _ lookup: StoreLookup,
-      _ commit: inout MessageCommit
+      _ name: String, _ condition: String, _ isTransient: Bool, from sender: String,
+      _ lookup: StoreLookup, _ commit: inout MessageCommit
     ) {
       guard let row = row(name, lookup), entries[row.id] != nil else { return }
       let isTrusted =
@@ -175,6 +175,8 @@
         commit.then.append(.report(.forgedReceipt(from: sender)))
         return
       }
+      // It is sent again by the times of messages without receipts. Other accounts could get it twice.
+      if isTransient, knowsOrder(row.peer) { return }
       fail(row.id, .refused(condition), &commit)
     }
 

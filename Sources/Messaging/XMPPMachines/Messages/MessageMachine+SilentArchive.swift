@@ -66,10 +66,11 @@
       }
     }
 
-    /// A row reports that earlier messages may be missing, before the first message that doesn't wait for them, and once until
-    /// the archive was read. A new store misses none: what its archive has is history.
+    /// A row reports that earlier messages may be missing, before the first message of a session that doesn't wait for them. A
+    /// new store misses none: what its archive has is history.
     mutating func reportMissing(_ now: Instant, _ commit: inout MessageCommit) {
-      guard !isArchiveBehind, !archive.isNew, historyEnd == nil else { return }
+      guard !isGapReported, !archive.isNew, historyEnd == nil else { return }
+      isGapReported = true
       setArchiveBehind(true, &commit)
       let since = archive.marks.last?.date ?? wall(now)
       let row = makeRow(.archiveGap(since: since), peer: account, date: wall(now))
@@ -79,6 +80,7 @@
 
     /// A later process must know it, too.
     mutating func setArchiveBehind(_ isBehind: Bool, _ commit: inout MessageCommit) {
+      if !isBehind { isGapReported = false }
       guard isArchiveBehind != isBehind else { return }
       isArchiveBehind = isBehind
       commit.changes.append(.setArchiveBehind(isBehind))

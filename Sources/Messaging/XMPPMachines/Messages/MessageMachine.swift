@@ -58,6 +58,8 @@
     var goesAhead = false
     /// Whether messages were handed over before those that the archive has from before them.
     var isArchiveBehind = false
+    /// Whether a row has reported that, in this session and since the archive was read.
+    var isGapReported = false
     /// Since when messages wait that came before the account's abilities were known.
     var earlySince: Instant?
     /// Since when messages wait without a connection, and since when the oldest one of those that wait does.
@@ -96,6 +98,7 @@
         firstQuery: random.next() >> 16)
       historyEnd = stored.historyEnd
       isArchiveBehind = stored.isArchiveBehind
+      isGapReported = stored.isArchiveBehind && stored.session != nil
       session = stored.session
       lastOutgoing = stored.lastOutgoing
       lastIncoming = stored.lastIncoming
@@ -142,6 +145,8 @@
       case .handled(let rows): handled(rows, &commit)
       case .session(let session):
         self.session = session
+        // What comes between it and the next one is missing at another place.
+        if session == nil { isGapReported = false }
         commit.changes.append(.setSession(session))
       case .page(let page): handle(page, now, &commit)
       case .queryFailed(let id, let isUnknownItem):

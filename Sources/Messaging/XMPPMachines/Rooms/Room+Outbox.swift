@@ -26,9 +26,13 @@
 
     /// Sends what waits, after the archive has decided about what may have arrived: it comes first.
     mutating func sendQueued(_ shared: inout RoomShared) {
-      guard phase == .ready, shared.isOnline, !queue.isEmpty else { return }
+      guard phase == .ready, shared.isOnline, !queue.isEmpty, doubtful.isEmpty,
+        queuePausedUntil == nil
+      else { return }
       if hasArchive, !uncertain.isEmpty, reader.isRunning || reader.waitsForRetry { return }
-      let room = max(0, shared.limits.windowCountMax - underWay.count)
+      // What is returned must not be overtaken.
+      let window = returnCount > 0 ? 1 : shared.limits.windowCountMax
+      let room = max(0, window - underWay.count)
       let next = Array(queue.prefix(room))
       queue.removeFirst(next.count)
       for id in next {
@@ -46,6 +50,7 @@
     /// The room has a message of this account.
     mutating func reflected(_ message: RoomMessage, _ shared: inout RoomShared) {
       guard outgoing[message.originID] != nil else { return }
+      returnCount = 0
       settle(message.originID, .received, &shared)
       sendQueued(&shared)
     }
@@ -55,6 +60,7 @@
     ) {
       guard let entry = outgoing.removeValue(forKey: id) else { return }
       let wasSent = underWay.removeValue(forKey: id) != nil
+      doubtful.remove(id)
       if uncertain.removeValue(forKey: id) == nil, !wasSent { queue.removeAll { $0 == id } }
       shared.outgoingCount -= 1
       shared.outgoingByteCount -= entry.row.content.byteCount
@@ -62,28 +68,63 @@
       shared.actions.append(.fate(entry.row.id, fate))
     }
 
-    /// The room, or its server, has returned a message.
+    /// The room, or its server, has returned a message. Only a refusal of the message itself makes it fail.
     mutating func refused(_ stanza: MessageStanza, _ shared: inout RoomShared) {
       guard let id = stanza.id?.text, let entry = outgoing[id], let error = stanza.error,
         underWay[id] != nil
       else { return }
-      let count = entry.rejectionCount + 1
-      outgoing[id]?.rejectionCount = count
-      guard count < shared.limits.rejectionCountMax else {
-        return settle(id, .failed(.refused(error.condition.rawValue)), &shared)
-      }
       switch error.condition {
       case .notAcceptable:
-        // The sender is no occupant (XEP-0045, §7.4).
+        // The sender is no occupant (XEP-0045, §7.4), unless the room says otherwise (XEP-0410).
         requeue([id], &shared)
-        rejoin(&shared)
+        guard phase == .ready else { return }
+        doubtful.insert(id)
+        if doubtful.count == 1 { ping(&shared) }
       case .remoteServerNotFound, .recipientUnavailable:
+        returnCount += 1
         requeue([id], &shared)
         end(.unreachable(error.condition), &shared)
-      case .remoteServerTimeout, .internalServerError:
+      case .remoteServerTimeout:
+        returnCount += 1
         end(.unreachable(error.condition), &shared)
-      default: settle(id, .failed(.refused(error.condition.rawValue)), &shared)
+      case .internalServerError:
+        // The message may be the reason: others would wait for it for ever.
+        outgoing[id]?.rejectionCount += 1
+        guard entry.rejectionCount + 1 < shared.limits.rejectionCountMax else {
+          return settle(id, .failed(.refused(error.condition.rawValue)), &shared)
+        }
+        returnCount += 1
+        end(.unreachable(error.condition), &shared)
+      default:
+        guard error.kind == .wait else {
+          return settle(id, .failed(.refused(error.condition.rawValue)), &shared)
+        }
+        requeue([id], &shared)
+        guard queuePausedUntil == nil else { return }
+        returnCount += 1
+        queuePausedUntil = shared.now + returnPause(shared.limits)
       }
+    }
+
+    /// The time before a message that was returned leaves again, which grows until the room has one.
+    private func returnPause(_ limits: RoomLimits) -> TimeSpan {
+      let step = Int64(1) << Int64(min(max(0, returnCount - 1), 10))
+      return min(limits.firstPause * step, limits.longestPause)
+    }
+
+    /// The room has told whether this account is an occupant, after it has returned messages as those of a stranger.
+    mutating func decideDoubtful(isOccupant: Bool, _ shared: inout RoomShared) {
+      let ids = doubtful.sorted()
+      doubtful = []
+      guard !ids.isEmpty else { return }
+      guard isOccupant else {
+        returnCount += 1
+        return
+      }
+      for id in ids {
+        settle(id, .failed(.refused(StanzaError.Condition.notAcceptable.rawValue)), &shared)
+      }
+      sendQueued(&shared)
     }
 
     /// Queues messages that have not arrived, before all later ones.

@@ -37,10 +37,11 @@
       }
     }
 
-    /// A row reports that earlier messages may be missing, before the first message that doesn't wait for them, and once until
-    /// the archive was read.
+    /// A row reports that earlier messages may be missing, before the first message of a stay that doesn't wait for
+    /// them.
     mutating func reportMissing(_ shared: inout RoomShared) {
-      guard !stored.isArchiveBehind, !reader.isNew, stored.historyEnd == nil else { return }
+      guard !isGapReported, !reader.isNew, stored.historyEnd == nil else { return }
+      isGapReported = true
       setArchiveBehind(true, &shared)
       let since = reader.marks.last?.date ?? shared.wall
       shared.actions.append(.deliver(.archiveGap(jid, since: since, now: shared.wall)))
@@ -48,6 +49,7 @@
 
     /// A later process must know it, too.
     mutating func setArchiveBehind(_ isBehind: Bool, _ shared: inout RoomShared) {
+      if !isBehind { isGapReported = false }
       guard stored.isArchiveBehind != isBehind else { return }
       stored.isArchiveBehind = isBehind
       shared.change(.setArchiveBehind(jid, isBehind))

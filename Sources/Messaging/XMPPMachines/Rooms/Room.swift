@@ -70,6 +70,8 @@
     var idleSince: Instant?
     /// Whether messages don't wait for the archive, because it has been silent, has failed or takes too long.
     var goesAhead = false
+    /// Whether a row has reported that, in this stay and since the archive was read.
+    var isGapReported = false
     /// Whether messages came while the archive was read that were not kept.
     var hasDropped = false
 
@@ -80,6 +82,13 @@
     var underWay: [String: Instant] = [:]
     /// The room may have these. Its archive decides, if it is read after this time.
     var uncertain: [String: Instant] = [:]
+    /// Of those in the queue, the ones that the room has returned as those of a stranger, until it tells whether this account
+    /// is one.
+    var doubtful: Set<String> = []
+    /// How often the room has returned messages since it has reflected one.
+    var returnCount = 0
+    /// The end of the pause that the room has asked for.
+    var queuePausedUntil: Instant?
 
     struct Result: Sendable {
       var mark: ArchiveMark
@@ -137,6 +146,7 @@
       if phase == .ready {
         if awaited == nil { add(lastHeard + shared.limits.silence) }
         add(underWay.values.min().map { $0 + shared.limits.reflectionTime })
+        add(queuePausedUntil)
       }
       return due
     }
@@ -185,6 +195,8 @@
       forgetPage()
       clearOccupants(&shared)
       goesAhead = false
+      isGapReported = false
+      doubtful = []
       // They are here already, and may not be in the archive when the room is joined again.
       if stored.isWanted { waitIdle(shared.now) } else { dropHeld(&shared) }
       doubt(shared.now)
@@ -305,7 +317,8 @@
     mutating func becomeReady(isWhole: Bool, _ shared: inout RoomShared) {
       phase = .ready
       lastHeard = shared.now
-      if isWhole || !hasArchive { pauseStep = 0 }
+      if returnCount == 0, isWhole || !hasArchive { pauseStep = 0 }
+      queuePausedUntil = nil
       goesAhead = hasArchive && !isWhole
       releaseHeld(&shared)
       if !hasArchive { failUncertain(&shared) }
@@ -378,10 +391,18 @@
     private mutating func pinged(_ error: StanzaError?, _ shared: inout RoomShared) {
       unansweredPings = 0
       switch error?.condition {
-      case nil, .serviceUnavailable, .featureNotImplemented, .itemNotFound: break
+      case nil, .serviceUnavailable, .featureNotImplemented, .itemNotFound:
+        decideDoubtful(isOccupant: true, &shared)
       case .remoteServerNotFound, .remoteServerTimeout:
         end(.unreachable(error?.condition ?? .undefinedCondition), &shared)
-      default: rejoin(&shared)
+      default:
+        decideDoubtful(isOccupant: false, &shared)
+        // A room that ejects this account with each message is joined after growing pauses.
+        if returnCount < shared.limits.rejectionCountMax {
+          rejoin(&shared)
+        } else {
+          end(.interrupted, &shared)
+        }
       }
     }
 
@@ -412,6 +433,10 @@
       guard phase == .ready else { return }
       if let oldest = underWay.values.min(), oldest + shared.limits.reflectionTime <= shared.now {
         missReflections(&shared)
+      }
+      if let until = queuePausedUntil, until <= shared.now {
+        queuePausedUntil = nil
+        sendQueued(&shared)
       }
       if awaited == nil, lastHeard + shared.limits.silence <= shared.now { ping(&shared) }
     }

@@ -117,7 +117,8 @@
     private func kind(_ stanza: MessageStanza, hasOrder: Bool) -> InboundMessage.Kind {
       if stanza.kind == .error {
         guard let id = stanza.id, let error = stanza.error else { return .other }
-        return .error(error.condition.rawValue, of: id.text)
+        return .error(
+          error.condition.rawValue, of: id.text, isTransient: error.kind == .wait)
       }
       if let missing = first(MissingRequest.self, in: stanza) {
         return .missing(missing.stream, missing.numbers)

@@ -254,6 +254,33 @@
       #expect(bench.fates == [.failed(.refused("item-not-found"))])
     }
 
+    @Test
+    func `A message that comes back for now leaves again to an account that numbers its messages`()
+    {
+      var bench = Self.connected()
+      bench.send("0")
+      bench.receipt("id 0")
+      bench.send("1")
+      bench.send("plain", to: "plain@x")
+      func back(_ name: String, from sender: String) -> InboundMessage {
+        InboundMessage(
+          sender: sender, recipient: "a@x", id: name,
+          kind: .error("remote-server-timeout", of: name, isTransient: true), date: 1)
+      }
+      bench.receive(back("id 1", from: "b@x"))
+      #expect(bench.fates.isEmpty)
+      bench.receive(back("id plain", from: "plain@x"))
+      #expect(bench.fates == [.failed(.refused("remote-server-timeout"))])
+      bench.handle(.handled([RowID(rawValue: 2)]))
+      bench.advance(.seconds(3_600))
+      #expect(
+        bench.answerLoads().contains { stanza in
+          if case .message(_, _, let content) = stanza.kind { content.body == "1" } else { false }
+        })
+      bench.receipt("id 1")
+      #expect(bench.fates == [.received])
+    }
+
     @Test("no more than the window is under way, and the rest follows in order")
     func window() {
       var limits = MessageLimits()

@@ -57,16 +57,56 @@
       #expect(bench.texts == ["old 1", "old 2", "new"])
     }
 
-    @Test func `Each session of a server whose archive is always silent lets messages pass`() {
+    @Test func `Each session of a server whose archive is always silent reports its own gap`() {
       var bench = Self.bench()
       for number in 1...3 {
         bench.receive("live \(number)")
         bench.advance(.seconds(10))
         bench.handle(.disconnected(streamError: nil))
+        bench.handle(.session(nil))
         bench.connect(hasArchive: true)
       }
       #expect(
-        bench.texts == ["old 1", "old 2", "archive gap", "live 1", "live 2", "live 3"])
+        bench.texts == [
+          "old 1", "old 2", "archive gap", "live 1", "archive gap", "live 2", "archive gap",
+          "live 3",
+        ])
+    }
+
+    @Test func `A session that goes on reports no second gap, in this process or the next one`() {
+      var bench = Self.bench()
+      bench.handle(
+        .session(
+          StoredSession(id: "s", jid: "a@x/r", location: nil, inboundCount: 0, outboundCount: 0)))
+      bench.receive("live 1")
+      bench.advance(.seconds(10))
+      bench.handle(.disconnected(streamError: nil))
+      bench.handle(.connected(isResumed: true, hasArchive: true, wall: 0))
+      bench.receive("live 2")
+      bench.advance(.seconds(10))
+      bench.restart()
+      bench.handle(.connected(isResumed: true, hasArchive: true, wall: 0))
+      bench.receive("live 3")
+      bench.advance(.seconds(10))
+      #expect(bench.texts.dropFirst(2) == ["archive gap", "live 1", "live 2", "live 3"])
+    }
+
+    @Test func `An app that was started anew learns of what its new session may have missed`() {
+      var bench = Self.bench()
+      bench.receive("live 1")
+      bench.advance(.seconds(10))
+      bench.restart()
+      bench.connect(hasArchive: true)
+      bench.receive("live 2")
+      bench.advance(.seconds(10))
+      bench.page([
+        ("1", message("old 1")), ("2", message("old 2")), ("3", message("live 1")),
+        ("4", message("between")), ("5", message("live 2")),
+      ])
+      #expect(
+        bench.texts.dropFirst(2) == [
+          "archive gap", "live 1", "archive gap", "live 2", "between late",
+        ])
     }
 
     @Test func `An archive that answers slowly holds messages back for a minute at most`() {

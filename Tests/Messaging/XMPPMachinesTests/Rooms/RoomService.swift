@@ -24,6 +24,10 @@
     var takenNicknames: Set<String> = []
     var archive: [Entry] = []
     var lastID = 0
+    /// The error with which messages of an occupant are returned, and to how many this happens.
+    var returns: (error: StanzaError, count: Int)?
+    /// Whether each message of the client makes the service forget that it is an occupant.
+    var ejectsSpeakers = false
     /// Whether the next reflection or live message gets lost.
     var losesNext = false
     var bookmarks: [XMLElement] = []
@@ -101,15 +105,19 @@
 
     private mutating func take(_ message: MessageStanza, _ date: WallTime) -> [XMLElement] {
       guard message.kind == .groupchat, let body = message.body else { return [] }
-      guard let nickname else {
-        return [
-          MessageStanza(
-            .error, id: message.id, from: room, to: client,
-            payload: [StanzaError(.modify, .notAcceptable).element]
-          ).element
-        ]
+      if ejectsSpeakers { nickname = nil }
+      guard let nickname else { return [returned(message, StanzaError(.modify, .notAcceptable))] }
+      if let (error, count) = returns, count > 0 {
+        returns?.count -= 1
+        return [returned(message, error)]
       }
       return say(body, nickname, id: message.id?.text ?? "", date)
+    }
+
+    private func returned(_ message: MessageStanza, _ error: StanzaError) -> XMLElement {
+      MessageStanza(
+        .error, id: message.id, from: room, to: client, payload: [error.element]
+      ).element
     }
 
     /// An occupant's message, as it reaches the client.

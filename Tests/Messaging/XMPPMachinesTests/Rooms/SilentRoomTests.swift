@@ -154,6 +154,22 @@
       #expect(run.messages.last?.arrival == .late && Self.gaps(run) == 1)
     }
 
+    @Test func `Each stay in a room whose archive is silent reports its own gap`() throws {
+      var run = try Self.left()
+      run.service.isArchiveSilent = true
+      for number in 1...3 {
+        run.connect()
+        run.settle()
+        run.wait(.seconds(10))
+        run.say("live \(number)", id: "l\(number)")
+        run.say("more \(number)", id: "m\(number)")
+        run.settle()
+        #expect(Self.gaps(run) == number)
+        run.endSession(handling: 0)
+        if number == 2 { run.kill() }
+      }
+    }
+
     @Test func `An app that is about to be suspended gets what waits for a room's archive`() throws
     {
       var run = try Self.joinedAgain()

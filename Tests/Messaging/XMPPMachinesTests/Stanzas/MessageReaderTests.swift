@@ -210,6 +210,11 @@
         "<message type='error' from='bob@chat.example' id='m1'><error type='cancel'>"
           + "<service-unavailable xmlns='urn:ietf:params:xml:ns:xmpp-stanzas'/></error></message>")
       #expect(read?.kind == .error("service-unavailable", of: "m1"))
+      let late = try message(
+        "<message type='error' from='bob@chat.example' id='m1'><error type='wait'>"
+          + "<remote-server-timeout xmlns='urn:ietf:params:xml:ns:xmpp-stanzas'/></error></message>"
+      )
+      #expect(late?.kind == .error("remote-server-timeout", of: "m1", isTransient: true))
     }
 
     @Test("a delay is believed from the own server only")
