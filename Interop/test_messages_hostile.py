@@ -148,6 +148,28 @@ async def test_failed_writes_do_not_hide_the_reason_of_a_server_that_ends_the_st
         assert ended["final"] and "conflict" in ended["reason"]
 
 
+async def test_a_request_that_the_server_reads_late_ends_a_session_and_not_the_account(server, tmp_path):
+    async with account(server, tmp_path / "ann") as ann:
+        late = []
+
+        def read_late(connection, _):
+            if late:
+                return None
+            late.append(connection)
+            return True
+
+        server.faults = {"resume": read_late}
+        await again(ann, "online", server.connection.close)
+        assert late and server.connection is not late[0]
+        # The request of the connection that was given up takes the session over, from its own successor.
+        await again(ann, "online", lambda: server.connection.write(stream_error("conflict")))
+        await ann.event("acked", id=await ann.send("bob", "after"))
+        assert not any(event.get("final") for event in ann.events)
+        # Nothing of this account is under way any more: this is another client.
+        await again(ann, "offline", lambda: server.connection.write(stream_error("conflict")))
+        assert [event for event in ann.events if event["event"] == "offline"][-1]["final"]
+
+
 async def test_receipts_copies_and_results_of_others_are_counted_and_not_believed(server, tmp_path):
     async with account(server, tmp_path / "ann") as ann:
         id = await ann.send("bob", "sent")

@@ -30,6 +30,15 @@
       case ending(deadline: Instant, isClosed: Bool)
 
       var isOnline: Bool { if case .online = self { true } else { false } }
+      /// Whether bytes are under way that begin a session, or take one over.
+      func beginsSession(_ profile: SASLProfile) -> Bool {
+        switch self {
+        case .resuming, .binding: true
+        case .computing, .authenticating, .proving, .provingToken: profile == .extensible
+        case .opening, .startingTLS, .establishingTLS, .bound, .enabling, .online, .ending: false
+        }
+      }
+
       var isEnding: Bool { if case .ending = self { true } else { false } }
 
       var isAuthentication: Bool {

@@ -10,6 +10,9 @@
     /// The stanzas delivered without progress from which on a bound of the server is not blamed on a stanza that was sent.
     private static let overrunCountMin: UInt64 = 1_000
     private static let extensibleAvoidance: TimeSpan = .seconds(3_600)
+    /// How late bytes of an abandoned connection may reach the server.
+    private static let latenessMax: TimeSpan = .seconds(120)
+    private static let abandonmentCountMax = 8
     /// A session that lasts this long was worth its connection.
     private static let stableTime: TimeSpan = .seconds(30)
 
@@ -115,6 +118,7 @@
       case .connecting: break
       case .connected(let connection):
         guard !connection.stage.hasSession else { return closed(failure) }
+        noteAbandonment(of: connection)
         countExtensibleFailure(connection, failure)
       }
       perform(.close)
@@ -168,6 +172,7 @@
           perform(.write(XMLWriter.closing))
         }
         countExtensibleFailure(connection, failure)
+        if !failure.isEndByServer { noteAbandonment(of: connection) }
         if let since = connection.onlineSince, now - since >= Self.stableTime {
           pace.failureCount = 0
         }
@@ -178,10 +183,27 @@
       if case .invalidXML(.tooLong) = failure { dropSession() }
       if hadSession, failure.blamedCondition != nil { countBlamingError() }
       if session?.id == nil { dropSession() }
-      let retryAt = startsAgain ? now : retryTime(failure)
+      let retry = isReplacedByAbandoned(failure) ? .soon : failure.retry
+      let retryAt = startsAgain ? now : retryTime(retry)
       startsAgain = false
       phase = retryAt.map { .pausing(until: $0) } ?? .stopped
       perform(.offline(failure, retryAt: retryAt))
+    }
+
+    private mutating func noteAbandonment(of connection: StreamConnection) {
+      guard connection.stage.beginsSession(connection.profile) else { return }
+      abandonments = abandonments.suffix(Self.abandonmentCountMax - 1) + [now]
+    }
+
+    /// Whether a connection that this machine has abandoned may have taken the session's place: its request was read late. The
+    /// next session replaces no one, because the server chooses its resource, and each such connection excuses one conflict.
+    private mutating func isReplacedByAbandoned(_ failure: StreamFailure) -> Bool {
+      guard case .stream(let error) = failure, error.condition == .conflict else { return false }
+      abandonments.removeAll { now - $0 > Self.latenessMax }
+      guard !abandonments.isEmpty else { return false }
+      abandonments.removeFirst()
+      isResourceRefused = true
+      return true
     }
 
     /// A resumption would bring the server all unacknowledged stanzas together, for ever: in a new session each is sent
@@ -217,10 +239,10 @@
       avoidsExtensibleUntil = now + Self.extensibleAvoidance
     }
 
-    private mutating func retryTime(_ failure: StreamFailure) -> Instant? {
+    private mutating func retryTime(_ retry: StreamFailure.Retry) -> Instant? {
       let times = configuration.times
       let (shortest, longest): (Int64, Int64)
-      switch failure.retry {
+      switch retry {
       case .never: return nil
       case .late:
         longest = times.longestPause.nanoseconds
@@ -259,13 +281,22 @@
   }
 
   extension StreamFailure {
+    /// Whether the server has ended the stream itself, after all that this machine had sent.
+    fileprivate var isEndByServer: Bool {
+      switch self {
+      case .stream, .overrun, .ended: true
+      default: false
+      }
+    }
+
     /// The error that the server gets before the connection ends.
     fileprivate var reportedError: StreamError? {
       switch self {
       case .invalidXML(let error): StreamError(error.condition)
       case .unexpected: StreamError(.unsupportedStanzaType)
       case .wrongAcknowledgement: StreamError(.undefinedCondition)
-      case .silent: StreamError(.connectionTimeout)
+      // An end of the stream would end the session at a server that is only slow, so that it could not be resumed.
+      case .silent: nil
       default: nil
       }
     }

@@ -107,8 +107,11 @@
     var nextTarget: StreamTarget?
     /// Whether the location of the session was tried in vain.
     var triedLocation = false
-    /// Whether the server refused the wished resource.
+    /// Whether the server chooses the resource: it refused the wished one, or an abandoned connection may have it.
     var isResourceRefused = false
+    /// When connections were abandoned that may still begin a session: the server can read their bytes later than those of the
+    /// connection after them.
+    var abandonments: [Instant] = []
     /// Whether the app wants the stream again that is being ended.
     var startsAgain = false
     var clientState = ClientState.active

@@ -17,6 +17,8 @@
       #expect(stream.written == [StreamManagement.request.element])
       stream.wait(.seconds(20))
       #expect(stream.failure == .silent && stream.retryAt != nil)
+      // A server that is only slow must not read the end of the stream: it would end the session.
+      #expect(stream.text.isEmpty && stream.actions.first == .close)
       // The session is kept for the next connection.
       stream.reconnect()
       #expect(stream.written.first?.name == "resume")
@@ -34,6 +36,19 @@
         span += 10
       }
       #expect(stream.failure == .silent && span == 120)
+    }
+
+    @Test("a server that is too slow for a resumption reads no end of the session")
+    func slowResumption() throws {
+      var stream = try ScriptedStream()
+      stream.goOnline()
+      stream.handle(.closed(.transport("reset")))
+      for _ in 0..<3 {
+        stream.reconnect()
+        #expect(stream.written.first?.name == "resume")
+        stream.wait(.seconds(30))
+        #expect(stream.failure == .silent && stream.text.isEmpty)
+      }
     }
 
     /// From the last sign of a server that has become silent at a stage of the connection to the next attempt, at most.
@@ -197,6 +212,70 @@
       #expect(stream.actions.isEmpty)
       stream.handle(.start)
       #expect(stream.actions == [.open(.domain)])
+    }
+
+    /// A session after connections that were abandoned while they began one.
+    private func afterAbandoned(_ count: Int) throws -> ScriptedStream {
+      var stream = try ScriptedStream { $0.resource = "desk" }
+      for _ in 0..<count {
+        stream.handle(.start)
+        stream.handle(.opened(isEncrypted: true, ChannelBindings(), nonce: "nonce"))
+        stream.authenticate()
+        stream.sendFeatures(ScriptedStream.features)
+        #expect(stream.text.contains("<resource>desk</resource>"))
+        stream.handle(.closed(.transport("reset")))
+      }
+      stream.goOnline()
+      return stream
+    }
+
+    @Test(
+      "an abandoned connection whose request is read late ends the session, not the account",
+      arguments: 1...3)
+    func lateRequest(count: Int) throws {
+      var stream = try afterAbandoned(count)
+      for _ in 0..<count {
+        stream.receive(StreamError(.conflict).element)
+        let retryAt = try #require(stream.retryAt)
+        stream.wait(retryAt - stream.now)
+        #expect(stream.actions == [.open(.domain)])
+        stream.reconnect()
+        #expect(stream.written.first?.name == "resume")
+        stream.receive(.failed(.itemNotFound, handled: nil))
+        // It takes the place of no other client.
+        #expect(!stream.text.contains("<resource>"))
+        stream.bind()
+        stream.receive(.enabled(.init(id: "id1")))
+        #expect(stream.online?.isResumed == false)
+      }
+      // Another client.
+      stream.receive(StreamError(.conflict).element)
+      #expect(stream.retryAt == nil)
+    }
+
+    @Test("a conflict long after an abandoned connection is another client's")
+    func lateConflict() throws {
+      var stream = try afterAbandoned(1)
+      stream.receive(ScriptedStream.incoming("x"))
+      stream.now = stream.now + .seconds(121)
+      stream.receive(StreamError(.conflict).element)
+      #expect(stream.failure != nil && stream.retryAt == nil)
+    }
+
+    @Test(
+      "a connection that the server has ended itself, or that had a session, excuses no conflict")
+    func endedByServer() throws {
+      var stream = try ScriptedStream()
+      stream.open()
+      stream.authenticate()
+      stream.sendFeatures(ScriptedStream.features)
+      stream.handle(.received(.end))
+      stream.goOnline()
+      stream.handle(.closed(.transport("reset")))
+      stream.reconnect()
+      stream.receive(.resumed(previous: "id1", handled: 0))
+      stream.receive(StreamError(.conflict).element)
+      #expect(stream.failure != nil && stream.retryAt == nil)
     }
 
     @Test(
