@@ -49,7 +49,7 @@ package final class ByteChannel {
     }
   }
 
-  /// The error of a write, after which the channel ends as soon as what has arrived was read.
+  /// The error of a write, after which the channel ends as soon as the bytes that have arrived are read.
   private var failure: SystemError?
   /// How much may be read after it.
   private var lastByteCount = ByteChannel.lastByteCountMax
@@ -192,7 +192,7 @@ package final class ByteChannel {
     return framing == .packets && written > start ? bytes.count - start : written - start
   }
 
-  /// Ends in a turn of its own, because the owner is just writing, and drops what was to be written.
+  /// Ends in a turn of its own, because the owner is just writing, and drops the bytes that wait.
   private func fail(_ error: SystemError) {
     failure = error
     let hadPending = pendingByteCount > 0
@@ -213,7 +213,7 @@ package final class ByteChannel {
   }
 
   /// Ends after what a peer sent before it was gone, such as its reason. A peer that isn't gone may go on
-  /// sending, so the number of bytes is bounded. What is left for an owner that pauses waits for it.
+  /// sending, so the number of bytes is bounded. The rest waits for an owner that pauses.
   private func endAfterReading() {
     guard let watched, let failure, isReading else { return }
     guard lastByteCount > 0,

@@ -11,7 +11,7 @@ package final class CurrentValue<Value: Equatable & Sendable>: Sendable {
 
   private let state: Mutex<State>
 
-  /// Creates a value that nobody observes.
+  /// Creates a value without observers.
   package init(_ value: Value) { state = Mutex(State(value: value)) }
 
   // Nothing else would end the streams.

@@ -8,7 +8,7 @@
 
   /// A connection whose bus ends after its reply to a call, and before the next message of this program. Used on the loop.
   private final class EndingBus: @unchecked Sendable {
-    /// What is sent to the bus that has ended.
+    /// The message to the bus that has ended.
     enum Message: CaseIterable { case call, signal }
 
     private let server: PrivateBus

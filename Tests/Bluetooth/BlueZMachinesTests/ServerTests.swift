@@ -241,6 +241,35 @@ struct ServerTests {
     #expect(bench.takeEvents() == [.unsubscribed(.peer, handle: 0x22)])
   }
 
+  @Test func `Two connected centrals are both subscribers, and get one signal, until each is gone`()
+  {
+    var bench = published()
+    let second = DeviceAddress(bits: 0xC011_2233_4466, kind: .random)
+    let values: [String: BusValue] = [
+      "Address": .string(second.description), "Connected": .boolean(true),
+    ]
+    bench.add(
+      adapterPath + "/dev_C0_11_22_33_44_66", BusName.device,
+      BlueZBench.deviceValues.merging(values) { $1 })
+    let addresses = [DeviceAddress.peer, second]
+    bench.handle(
+      .connections(
+        zip(1..., addresses).map {
+          ControllerConnection(handle: $0, addressBits: $1.bits, isCentral: false)
+        }))
+    _ = bench.takeEvents()
+    // bluetoothd 5.66 calls it for each of them, without a device.
+    for _ in addresses { bench.call(Self.value, BusName.characteristic, "StartNotify") }
+    #expect(bench.takeEvents() == addresses.map { .subscribed($0, handle: 0x22) })
+    let signalCount = bench.signals.count
+    bench.request(.updateValue(handle: 0x22, [4], peers: nil, RequestToken(rawValue: 2)))
+    #expect(bench.signals.count == signalCount + 1)
+    bench.changeDevice(["Connected": .boolean(false)])
+    #expect(bench.takeEvents().contains(.unsubscribed(.peer, handle: 0x22)))
+    bench.call(Self.value, BusName.characteristic, "StopNotify")
+    #expect(bench.takeEvents() == [.unsubscribed(second, handle: 0x22)])
+  }
+
   @Test func `A subscription ends with its link`() {
     var bench = published()
     bench.call(Self.value, BusName.characteristic, "StartNotify")
