@@ -6,12 +6,14 @@ import contextlib
 import json
 import os
 import pathlib
+import statistics
 import sys
 import tempfile
 
 import bluez_fake
 import guest_python
 from bumble_peers import NOTIFYING, PERIPHERAL_ADDRESS, bumble_peripheral
+from kernel.initramfs import DAEMON, OTHER_DAEMON
 from linux_controller import attach
 from linux_guest import linux_guest
 from radios import AMBIT, ambit_radio
@@ -19,8 +21,11 @@ from test_bluez import BlueZ
 
 # Where the hub listens, in the machine.
 HUB = "/tmp/hub.socket"
-TITLES = {
-    "bluez": "ambit, bluetoothd", "bleak": "bleak", "hci0": "ambit, alone", HUB: "ambit, hub"}
+TITLES = {"bluez": "ambit", "bleak": "bleak", "hci0": "ambit, alone", HUB: "ambit, hub"}
+# Debian 12's bluetoothd is the machine's own; Debian 13's is another program in it.
+DAEMONS = {"5.66": DAEMON, "5.82": OTHER_DAEMON}
+# More is better for these, and less for all others.
+RATES = "reads/s", "notifications/s"
 # bluetoothd's socket loses values otherwise (docs/bluez.md).
 ROOM = "for name in rmem_max rmem_default; do echo 8388608 >/proc/sys/net/core/$name; done"
 
@@ -80,11 +85,47 @@ async def hub(guest):
         await guest.run(f"kill {number}")
 
 
+async def measure_daemon(guest, radio, version, options):
+    """The figures of ambit and bleak over a version of bluetoothd, one after the other, in each round."""
+    await guest.run("rm -rf /var/lib/bluetooth/*")
+    bluez = BlueZ(guest, DAEMONS[version])
+    await bluez.start()
+    rounds = {}
+    for number in range(options.rounds):
+        # The first one may be slower.
+        for client in ("bluez", "bleak") if number % 2 == 0 else ("bleak", "bluez"):
+            if client in options.clients:
+                figures = await measure(guest, radio, client, options)
+                rounds.setdefault(client, []).append(figures)
+    await bluez.end()
+    return {f"{TITLES[client]}, {version}": medians(each) for client, each in rounds.items()}
+
+
+async def measure_alone(guest, radio, options):
+    """The figures of ambit with the controller, and through a hub that has it."""
+    results = {}
+    await guest.run("hciconfig hci0 down")
+    if "hci0" in options.clients:
+        rounds = [await measure(guest, radio, "hci0", options) for _ in range(options.rounds)]
+        results[TITLES["hci0"]] = medians(rounds)
+    if HUB in options.clients:
+        async with hub(guest) as process:
+            rounds = [await measure(guest, radio, HUB, options, process) for _ in range(options.rounds)]
+            results[TITLES[HUB]] = medians(rounds)
+    return results
+
+
+def medians(rounds):
+    return {name: statistics.median(each[name] for each in rounds) for name in rounds[0]}
+
+
 async def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--reads", type=int, default=200)
     parser.add_argument("--notifications", type=int, default=1_000)
+    parser.add_argument("--rounds", type=int, default=1, help="the figures are medians of them")
     parser.add_argument("--clients", nargs="+", choices=TITLES, default=list(TITLES), help="all by default")
+    parser.add_argument("--versions", nargs="+", choices=DAEMONS, default=list(DAEMONS), help="of bluetoothd")
     parser.add_argument(
         "--fake", action="store_true", help="a bluetoothd without a radio, on this machine, for bluez and bleak")
     parser.add_argument("--trace", action="store_true", help="the share of bluetoothd in a read, from the bus")
@@ -95,29 +136,22 @@ async def main():
     with tempfile.TemporaryDirectory() as folder:
         async with (
             ambit_radio("sim:lossless") as radio,
-            linux_guest(radio, pathlib.Path(folder), extras=guest_python.files("bluez_benchmark_guest.py")) as guest,
+            linux_guest(
+                radio, pathlib.Path(folder), suite="trixie", megabytes=1536,
+                extras=guest_python.files("bluez_benchmark_guest.py")) as guest,
         ):
             await attach(guest)
             await guest.run(ROOM)
-            bluez = BlueZ(guest)
-            await bluez.start()
-            for client in "bluez", "bleak":
-                if client in options.clients:
-                    results[client] = await measure(guest, radio, client, options)
-            await bluez.end()
-            await guest.run("hciconfig hci0 down")
-            if "hci0" in options.clients:
-                results["hci0"] = await measure(guest, radio, "hci0", options)
-            if HUB in options.clients:
-                async with hub(guest) as process:
-                    results[HUB] = await measure(guest, radio, HUB, options, process)
+            for version in options.versions:
+                results |= await measure_daemon(guest, radio, version, options)
+            results |= await measure_alone(guest, radio, options)
     show(results)
 
 
 async def measure_with_fake(options):
     """The figures of clients on this machine, whose bluetoothd is a program of a few lines: their own time."""
-    results = {}
-    for client in "bluez", "bleak":
+    rounds = {}
+    for client in ("bluez", "bleak") * options.rounds:
         if client not in options.clients:
             continue
         with tempfile.TemporaryDirectory() as folder:
@@ -130,18 +164,24 @@ async def measure_with_fake(options):
                         "AMBIT": str(AMBIT), "AMBIT_HUB": "off", "PYTHONPATH": str(packages),
                         "DBUS_SYSTEM_BUS_ADDRESS": address, "XDG_STATE_HOME": folder})
                 output, _ = await process.communicate()
-                results[client] = json.loads(output.splitlines()[-1])
-    return results
+                rounds.setdefault(TITLES[client], []).append(json.loads(output.splitlines()[-1]))
+    return {title: medians(each) for title, each in rounds.items()}
 
 
 def show(results):
-    titles = {client: TITLES[client] for client in results}
-    print("| | " + " | ".join(titles.values()) + " |\n" + "|---" * (len(titles) + 1) + "|")
-    names = dict.fromkeys(name for figures in results.values() for name in figures)
+    """Prints a table with a column for each client, and one for how much better ambit is than the bleak beside it."""
+    names = list(dict.fromkeys(name for figures in results.values() for name in figures))
+    columns = {}
+    for title, figures in results.items():
+        columns[title] = {name: f"{value:,.2f}" for name, value in figures.items()}
+        ours = results.get(title.replace("bleak", "ambit"))
+        if title.startswith("bleak") and ours:
+            columns[title.replace("bleak", "ratio")] = {
+                name: f"{ours[name] / value if name in RATES else value / ours[name]:.2f}"
+                for name, value in figures.items() if value and ours.get(name)}
+    print("| | " + " | ".join(columns) + " |\n" + "|---" * (len(columns) + 1) + "|")
     for name in names:
-        cells = [f"{results[client][name]:,.2f}" if name in results[client] else "–"
-                 for client in titles]
-        print(f"| {name} | " + " | ".join(cells) + " |")
+        print(f"| {name} | " + " | ".join(column.get(name, "–") for column in columns.values()) + " |")
 
 
 asyncio.run(main())

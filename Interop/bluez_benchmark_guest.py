@@ -3,6 +3,7 @@ notifications. Each figure is one of a new process, from its start."""
 
 import asyncio
 import contextlib
+import datetime
 import json
 import os
 import pathlib
@@ -32,16 +33,18 @@ def send(file, lines):
         file.write(lines)
 
 
-def run(command, pattern, lines="", count=1, processes=(), is_endless=False):
-    """The lines of a program that have a pattern, as times since the program's start, and the processor times between
-    the first and the last one: of the program, and of the other processes."""
+def run(command, pattern, lines="", begin="", count=1, processes=(), is_endless=False):
+    """The lines of a program that have a pattern, as times since the program's start, the processor times between the
+    first and the last one, of the program and of the other processes, and the time of the line with which it begins."""
     start = time.monotonic()
     process = subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     sender = threading.Thread(target=send, args=(process.stdin, lines))
     sender.start()
-    times, used, last = [], [], ""
+    times, used, begun, last = [], [], None, ""
     for last in process.stdout:
+        if begun is None and begin and begin in last:
+            begun = time.monotonic() - start
         if pattern not in last:
             continue
         times.append(time.monotonic() - start)
@@ -55,38 +58,40 @@ def run(command, pattern, lines="", count=1, processes=(), is_endless=False):
     sender.join()
     if not times:
         raise SystemExit(f"{command} has ended without {pattern!r}: {last}")
-    return times, [last - first for first, last in zip(used[0], used[-1])] if used else []
+    return times, [last - first for first, last in zip(used[0], used[-1])] if used else [], begun
 
 
 def commands(client, reads, notifications):
-    """A program that finds the device, one that reads and one that subscribes, each with the pattern of its lines and
-    what it reads; at last a program that ends at once. All are new processes, as of a user."""
+    """A program that finds the device, one that reads and one that subscribes, each with the pattern of its lines, what
+    it reads, and the line before it connects; at last a program that ends at once. All are new processes, as of a
+    user."""
     # The values after those that are measured keep the process for the last look at it.
     more = str(notifications + 5)
     if client == "bleak":
         bleak = [sys.executable, __file__, "bleak"]
         return (
-            ([*bleak, "scan"], ADDRESS, ""), ([*bleak, "read", str(reads)], '"hex"', ""),
+            ([*bleak, "scan"], ADDRESS, ""), ([*bleak, "read", str(reads)], '"hex"', "", '"address"'),
             ([*bleak, "subscribe", more], '"hex"', ""), ([*bleak, "end"], "loaded", ""))
     ambit = [os.environ.get("AMBIT", "/usr/bin/ambit")]
     options = ["--json", "--timeout", "60"]
     return (
         ([*ambit, "scan", *options], ADDRESS, ""),
-        ([*ambit, "shell", ADDRESS, *options], '"hex"', f"read {READABLE}\n" * reads),
+        ([*ambit, "shell", ADDRESS, *options, "--verbose"], '"hex"', f"read {READABLE}\n" * reads, "Connecting to"),
         ([*ambit, "subscribe", ADDRESS, NOTIFYING, "--count", more, *options], '"hex"', ""),
         ([*ambit, "--version"], "", ""))
 
 
 def figures(client, reads, notifications, *processes):
     scan, read, subscribe, end = commands(client, reads, notifications)
-    ended, _ = run(*end)
-    found, _ = run(*scan, is_endless=True)
-    values, read_used = run(*read, count=reads)
-    heard, used = run(*subscribe, count=notifications, processes=processes)
+    ended, _, _ = run(*end)
+    found, _, _ = run(*scan, is_endless=True)
+    values, read_used, connecting = run(*read, count=reads)
+    heard, used, _ = run(*subscribe, count=notifications, processes=processes)
     heard = heard[:notifications]
     each = [seconds / (notifications - 1) * 1e6 for seconds in used]
     result = {
         "start of a program, s": ended[0], "discovery, s": found[0], "first value, s": values[0],
+        "connection to first value, s": values[0] - connecting,
         "reads/s": (len(values) - 1) / (values[-1] - values[0]),
         "processor µs per read": read_used[0] / (reads - 1) * 1e6,
         "notifications/s": (len(heard) - 1) / (heard[-1] - heard[0]),
@@ -101,6 +106,13 @@ def write(**fields):
     print(json.dumps(fields), flush=True)
 
 
+def write_value(characteristic, value):
+    """The line of a value, with what `ambit --json` writes."""
+    now = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
+    write(event="value", id=ADDRESS, time=now, service=characteristic.service_uuid,
+          characteristic=characteristic.uuid, hex=value.hex())
+
+
 async def bleak_scan():
     from bleak import BleakScanner
 
@@ -113,8 +125,9 @@ async def bleak_read(reads):
     from bleak import BleakClient
 
     async with BleakClient(await bleak_scan()) as client:
+        characteristic = client.services.get_characteristic(READABLE)
         for _ in range(reads):
-            write(hex=(await client.read_gatt_char(READABLE)).hex())
+            write_value(characteristic, await client.read_gatt_char(characteristic))
 
 
 async def bleak_subscribe(notifications):
@@ -123,9 +136,9 @@ async def bleak_subscribe(notifications):
     async with BleakClient(await bleak_scan()) as client:
         values, done = 0, asyncio.Event()
 
-        def value(_, data):
+        def value(characteristic, data):
             nonlocal values
-            write(hex=data.hex())
+            write_value(characteristic, data)
             values += 1
             if values == notifications:
                 done.set()
