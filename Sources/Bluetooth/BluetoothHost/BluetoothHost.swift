@@ -170,16 +170,19 @@ extension BluetoothHost: HostSessionProvider {
         acknowledgesEvents: acknowledgesEvents, settle: settle, handler: .batches(onEvents)))
   }
 
+  /// Whether the time of the radio is virtual: it waits for clients before it advances.
+  package var hasVirtualTime: Bool { driver.loop.isVirtual }
+
   /// Opens a session of another program, which answers and hears of the pairings that it causes. It acknowledges
   /// events. Its services have the handles that earlier sessions of the publisher had for the same ones.
   package func openSession(
-    of program: ProgramID, publisher: PublisherID? = nil,
+    of program: ProgramID, publisher: PublisherID? = nil, settle: (@Sendable () -> Void)? = nil,
     onEvents: @escaping @Sendable ([HostEvent]) -> Void
   ) -> any HostSession {
     HostClient(
       host: self,
       slot: driver.open(
-        acknowledgesEvents: true, settle: nil, program: program, publisher: publisher,
+        acknowledgesEvents: true, settle: settle, program: program, publisher: publisher,
         handler: .batches(onEvents)))
   }
 }

@@ -198,7 +198,7 @@ package struct AppHubMachine: Sendable {
     case .closeSession(let key):
       if let number = numbers.removeValue(forKey: key) { forget(number) }
       outputs.append(.closeSession(key))
-    case .readStatus, .report: break
+    case .readStatus, .report, .settled, .hasWork: break
     }
   }
 

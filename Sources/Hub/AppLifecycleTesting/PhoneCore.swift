@@ -380,6 +380,8 @@ final class PhoneCore: @unchecked Sendable {
         append(.attached(slot, attachment, process.app.id))
       case .failed(let failure): log.failed(process.app.id, failure.sentence, at: loop.now)
       case .lost(let sentence): log.failed(process.app.id, sentence, at: loop.now)
+      // The phone has a protocol of its own for its time.
+      case .time, .settle: break
       case .connected: break
       }
     }

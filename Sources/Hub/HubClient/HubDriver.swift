@@ -21,6 +21,9 @@ final class HubDriver: @unchecked Sendable {
   private var actions: [HubClientMachine.Action] = []
   private var slots: [HubSessionID: HubSessionSlot] = [:]
   private var socket: HubSocket?
+  /// The clock of the hub's radio.
+  let clock = HubClock()
+  private let settling: HubSettling
   private lazy var timer = DeadlineTimer(loop.makeTimer { [weak self] in self?.wake() })
   private var isStopped = false
 
@@ -66,6 +69,7 @@ final class HubDriver: @unchecked Sendable {
       outage: outage ?? Self.outage(of: path))
     let sentence = problem.map { HubFailure.unusable($0).sentence }
     shown = Mutex(Shown(problem: sentence, isDecided: problem != nil))
+    settling = HubSettling(on: loop)
     if let sentence { logger.error("\(sentence)") }
   }
 
@@ -86,7 +90,7 @@ final class HubDriver: @unchecked Sendable {
   var isDenied: Bool { shown.withLock(\.isDenied) }
 
   func open(
-    name: String, keptFor: TimeSpan, acknowledgesEvents: Bool,
+    name: String, keptFor: TimeSpan, acknowledgesEvents: Bool, settle: (@Sendable () -> Void)?,
     onAttached: (@Sendable (SessionAttachment) -> Void)?,
     onEvents: @escaping @Sendable ([HostEvent]) -> Void
   ) -> HubSessionSlot {
@@ -95,11 +99,22 @@ final class HubDriver: @unchecked Sendable {
       inbox.lastSession += 1
       let slot = HubSessionSlot(
         id: HubSessionID(rawValue: inbox.lastSession), name: name, keptFor: keptFor,
-        acknowledgesEvents: acknowledgesEvents, onAttached: onAttached, onEvents: onEvents)
+        acknowledgesEvents: acknowledgesEvents, settle: settle, onAttached: onAttached,
+        onEvents: onEvents)
       return (slot, inbox.append(.opened(slot)))
     }
     if isFirst { scheduleDrain() }
     return slot
+  }
+
+  /// The client of a session has work that no event caused.
+  func hasWork(_ slot: HubSessionSlot) {
+    guard clock.virtualNow != nil else { return }
+    loop.execute { [self] in
+      guard slot.isOpen else { return }
+      settling.add(slot)
+      handle(.hasWork(slot.id))
+    }
   }
 
   func post(_ input: HubClientMachine.Input) {
@@ -110,6 +125,7 @@ final class HubDriver: @unchecked Sendable {
   func stop(_ completion: @escaping @Sendable () -> Void = {}) {
     loop.execute { [self] in
       isStopped = true
+      endVirtualTime()
       socket?.close()
       socket = nil
       timer.cancel()
@@ -174,12 +190,18 @@ final class HubDriver: @unchecked Sendable {
       case .close:
         socket?.close()
         socket = nil
+        endVirtualTime()
       case .send(let bytes): socket?.send(bytes)
-      case .deliver(let id, let events): slots[id]?.deliver(events)
+      case .deliver(let id, let events):
+        slots[id]?.deliver(events)
+        if clock.virtualNow != nil, let slot = slots[id] { settling.add(slot) }
       case .attached(let id, let attachment): slots[id]?.attach(attachment)
-      case .failed(let failure): report(failure)
+      case .failed(let failure):
+        endVirtualTime()
+        report(failure)
       case .connected(let welcome):
         shown.withLock { $0 = Shown(problem: nil, welcome: welcome, isDecided: true) }
+        if !welcome.abilities.contains(.virtualTime) { endVirtualTime() }
         if welcome.isSimulated {
           logger.notice(
             "The radio of the hub at \(path) is simulated, and so are the devices around it.")
@@ -187,10 +209,39 @@ final class HubDriver: @unchecked Sendable {
           logger.info("The hub at \(path) is used.")
         }
       case .lost(let sentence): logger.warning("\(sentence)")
+      case .time(let time): advance(to: time)
+      case .settle(let number): beginSettling(number)
       }
     }
     guard !isStopped else { return }
     timer.set(machine.nextWake, after: now)
+  }
+
+  // MARK: Virtual time
+
+  private func advance(to time: Instant) {
+    let due = clock.advance(to: time)
+    for timer in due { timer.onFire() }
+    guard !due.isEmpty else { return }
+    for id in slots.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
+      if let slot = slots[id] { settling.add(slot) }
+    }
+  }
+
+  private func beginSettling(_ number: UInt64) {
+    settling.onSettled = { [weak self] number in
+      guard let self else { return }
+      // What clients have put there meanwhile goes first.
+      drainInbox()
+      handle(.settled(number, wake: clock.firstTimer))
+    }
+    // In a turn of its own: the machine is not given an input from within an action.
+    loop.execute { [settling = LoopConfined(settling, to: loop)] in settling.value.begin(number) }
+  }
+
+  private func endVirtualTime() {
+    clock.becomeReal()
+    settling.reset()
   }
 
   private func openSocket() {
@@ -224,13 +275,14 @@ final class HubSessionSlot: Sendable {
   let name: String
   let keptFor: TimeSpan
   let acknowledgesEvents: Bool
+  let settle: (@Sendable () -> Void)?
   private let onAttached: (@Sendable (SessionAttachment) -> Void)?
   private let onEvents: @Sendable ([HostEvent]) -> Void
   private let isOpenStorage = Atomic(true)
 
   init(
     id: HubSessionID, name: String, keptFor: TimeSpan, acknowledgesEvents: Bool,
-    onAttached: (@Sendable (SessionAttachment) -> Void)?,
+    settle: (@Sendable () -> Void)?, onAttached: (@Sendable (SessionAttachment) -> Void)?,
     onEvents: @escaping @Sendable ([HostEvent]) -> Void
   ) {
     self.id = id
@@ -238,6 +290,7 @@ final class HubSessionSlot: Sendable {
     self.keptFor = keptFor
     self.onAttached = onAttached
     self.acknowledgesEvents = acknowledgesEvents
+    self.settle = settle
     self.onEvents = onEvents
   }
 

@@ -160,6 +160,7 @@ final class HubQuestionConnection<Answer: Sendable> {
     case .forgotten: end(.failure(.unexpected("an answer to no request to forget sessions")))
     case .pong: end(.failure(.unexpected("an answer to no ping")))
     case .attached: end(.failure(.unexpected("an answer to no opening")))
+    case .time, .settle: end(.failure(.unexpected("virtual time without a session")))
     case .events: end(.failure(.unexpected("events of an unknown session")))
     }
   }

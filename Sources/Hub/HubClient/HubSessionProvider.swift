@@ -109,7 +109,7 @@ package final class HubSessionProvider: KeepingSessionProvider {
     hasWaited.store(true, ordering: .releasing)
   }
 
-  /// Opens a session through the hub. `settle` is not called, because the hub's time is the real one.
+  /// Opens a session through the hub. `settle` is called where the time of the hub's radio is virtual.
   package func openSession(
     name: String, acknowledgesEvents: Bool, settle: (@Sendable () -> Void)?,
     onEvents: @escaping @Sendable ([HostEvent]) -> Void
@@ -120,7 +120,7 @@ package final class HubSessionProvider: KeepingSessionProvider {
   }
 
   /// Opens a session that the hub keeps for a time when this process ends without closing it. See
-  /// ``KeepingSessionProvider``. `settle` is not called.
+  /// ``KeepingSessionProvider``. `settle` is called on a thread of its own.
   package func openSession(
     name: String, keptFor: TimeSpan, acknowledgesEvents: Bool, settle: (@Sendable () -> Void)?,
     onAttached: @escaping @Sendable (SessionAttachment) -> Void,
@@ -129,7 +129,7 @@ package final class HubSessionProvider: KeepingSessionProvider {
     HubSession(
       provider: self, driver: driver,
       slot: driver.open(
-        name: name, keptFor: keptFor, acknowledgesEvents: acknowledgesEvents,
+        name: name, keptFor: keptFor, acknowledgesEvents: acknowledgesEvents, settle: settle,
         onAttached: onAttached, onEvents: onEvents))
   }
 
@@ -154,7 +154,7 @@ private final class HubSession: HostSession {
 
   deinit { close() }
 
-  var loop: any SessionLoop { HubLoop(loop: driver.loop) }
+  var loop: any SessionLoop { HubLoop(loop: driver.loop, clock: driver.clock) }
 
   func send(_ request: HostRequest) {
     if slot.isOpen { driver.post(.request(slot.id, request)) }
@@ -164,8 +164,8 @@ private final class HubSession: HostSession {
     if slot.isOpen { driver.post(.eventsHandled(slot.id, count: count)) }
   }
 
-  /// Real time does not wait for the work.
-  func hasWork() {}
+  /// Only virtual time waits for the work.
+  func hasWork() { driver.hasWork(slot) }
 
   func close() {
     if slot.close() { driver.post(.sessionClosed(slot.id)) }

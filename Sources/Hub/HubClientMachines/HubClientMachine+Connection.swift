@@ -24,7 +24,7 @@ extension HubClientMachine {
     write(
       .greeting(
         HubGreeting(
-          app: app, abilities: [.bluetooth, .identity],
+          app: app, abilities: [.bluetooth, .identity, .virtualTime],
           openings: opened.compactMap { sessions[$0]?.opening })))
   }
 
@@ -125,6 +125,13 @@ extension HubClientMachine {
       var outputs = SessionOutputs()
       try sessions[id]?.take(attachment, epoch: epoch, into: &outputs)
       take(outputs, of: id, into: &actions)
+    case (.time(let time), .connected) where hasVirtualTime:
+      flushEvents(into: &actions)
+      actions.append(.time(time))
+    case (.settle(let number), .connected) where hasVirtualTime:
+      flushEvents(into: &actions)
+      actions.append(.settle(number))
+    case (.time, _), (.settle, _): throw .unexpected("virtual time, which it had not announced")
     case (.welcome, _): throw .unexpected("a second welcome")
     case (.pong, _): throw .unexpected("an answer to no ping")
     case (.attached, _): throw .unexpected("an answer to an opening before the welcome")

@@ -31,6 +31,11 @@ package struct HubClientMachine: Sendable {
     case closed(HubFailure)
     /// Bytes came from the hub.
     case received([UInt8])
+    /// The clients have handled all events before the action `settle` with this number. The machine is given what follows
+    /// from them first. The time is that of the first timer.
+    case settled(UInt64, wake: Instant?)
+    /// A client has work that no event caused.
+    case hasWork(HubSessionID)
   }
 
   /// What the driver does for the machine.
@@ -53,6 +58,10 @@ package struct HubClientMachine: Sendable {
     /// Something that a client wants is beyond what a hub does, or could not be restored after a restart of the
     /// hub; a sentence for people.
     case lost(String)
+    /// The time of the hub's radio is virtual, and this.
+    case time(Instant)
+    /// The virtual time waits until the clients have handled the events before this; then report `settled`.
+    case settle(UInt64)
   }
 
   enum Phase: Sendable {
@@ -181,6 +190,11 @@ package struct HubClientMachine: Sendable {
     case .closed(let failure):
       if isOpen { fail(failure, mustClose: false, now: now, into: &actions) }
     case .received(let bytes): receive(bytes, now: now, into: &actions)
+    case .settled(let number, let wake):
+      if hasVirtualTime { write(.settled(number, wake: wake)) }
+    case .hasWork(let id):
+      // The hub asks a session that is being opened anyway.
+      if hasVirtualTime, sessions[id] != nil, id.rawValue <= lastOpened { write(.hasWork(id)) }
     }
   }
 
@@ -215,6 +229,15 @@ package struct HubClientMachine: Sendable {
     switch phase {
     case .opening, .greeting, .connected: true
     case .idle, .pausing, .unusable: false
+    }
+  }
+
+  /// Whether the hub waits for this app before its time advances.
+  var hasVirtualTime: Bool {
+    if case .connected(let connection) = phase {
+      connection.abilities.contains(.virtualTime)
+    } else {
+      false
     }
   }
 

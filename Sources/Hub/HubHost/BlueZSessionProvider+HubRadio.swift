@@ -10,7 +10,7 @@
 
     /// Services have the handles that bluetoothd chooses, also those of an app that comes back.
     package func openSession(
-      of connection: HubConnectionID, _ identity: SessionIdentity,
+      of connection: HubConnectionID, _ identity: SessionIdentity, settle: (@Sendable () -> Void)?,
       onEvents: @escaping @Sendable ([HostEvent]) -> Void
     ) -> any HostSession {
       openSession(of: BlueZProgramID(rawValue: connection.rawValue), onEvents: onEvents)

@@ -8,13 +8,14 @@ extension BluetoothHost: HubRadio {
   package var radioName: String { radio.description }
 
   package func openSession(
-    of connection: HubConnectionID, _ identity: SessionIdentity,
+    of connection: HubConnectionID, _ identity: SessionIdentity, settle: (@Sendable () -> Void)?,
     onEvents: @escaping @Sendable ([HostEvent]) -> Void
   ) -> any HostSession {
     let publisher = PublisherID(
       userID: identity.userID, app: identity.app, manager: identity.manager)
     return openSession(
-      of: ProgramID(rawValue: connection.rawValue), publisher: publisher, onEvents: onEvents)
+      of: ProgramID(rawValue: connection.rawValue), publisher: publisher, settle: settle,
+      onEvents: onEvents)
   }
 
   package var bondFile: HubStatus.BondFile? {

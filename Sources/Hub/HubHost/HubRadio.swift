@@ -11,14 +11,18 @@ package protocol HubRadio: HostSessionProvider {
   /// The current problem, or nil, and each change. A slow consumer gets only the latest one.
   func problems() -> AsyncStream<String?>
 
+  /// Whether its time is virtual: it waits for programs before it advances.
+  var hasVirtualTime: Bool { get }
+
   /// Opens a session of a program. It acknowledges events.
   ///
   /// - Parameters:
   ///   - connection: The program's connection: a program answers and hears of the pairings that it causes.
   ///   - identity: The app and the manager of the session.
+  ///   - settle: Called before virtual time advances, on the thread that advances it.
   ///   - onEvents: Called on the radio's loop with all events of one turn, in order.
   func openSession(
-    of connection: HubConnectionID, _ identity: SessionIdentity,
+    of connection: HubConnectionID, _ identity: SessionIdentity, settle: (@Sendable () -> Void)?,
     onEvents: @escaping @Sendable ([HostEvent]) -> Void
   ) -> any HostSession
 
@@ -47,6 +51,10 @@ package protocol HubRadioSnapshot: Sendable {
   func add(
     to status: inout HubHostStatus, _ sessions: [HubSessionKey: any HostSession],
     of radio: any HubRadio)
+}
+
+extension HubRadio {
+  package var hasVirtualTime: Bool { false }
 }
 
 extension HubRadioSnapshot {

@@ -107,6 +107,14 @@ package final class HubServer: Sendable {
     await loop.run { [core] in core.value.networkProblem = problem }
   }
 
+  /// Waits until all programs have handled what was delivered to them, where the radio's time is virtual. For tests, which
+  /// advance the time next.
+  package func settle() async {
+    await withCheckedContinuation { continuation in
+      loop.execute { [core] in core.value.settleAll { continuation.resume() } }
+    }
+  }
+
   /// Tells all programs that the hub ends, closes their sessions and connections, and removes the socket.
   package func close() async { await loop.run { [core] in core.value.close() } }
 }

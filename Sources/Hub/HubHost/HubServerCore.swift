@@ -31,6 +31,9 @@ final class HubServerCore {
   private var processes: [HubConnectionID: PeerProcessWatch] = [:]
   private var sessions: [HubSessionKey: any HostSession] = [:]
   private var lastNumber: UInt64 = 0
+  /// What waits for programs before virtual time advances, by the numbers of the questions.
+  private var settlings: [UInt64: (Instant?) -> Void] = [:]
+  private var lastSettling: UInt64 = 0
   private var actions: [HubMachine.Action] = []
   private var isPerforming = false
   private var isTurnEndScheduled = false
@@ -72,7 +75,8 @@ final class HubServerCore {
     connectionCountMax = limits.connectionCountMax
     machine = HubMachine(
       HubMachine.Configuration(
-        userID: geteuid(), isSimulated: radio.isSimulated, limits: limits, rules: rules))
+        userID: geteuid(), isSimulated: radio.isSimulated,
+        hasVirtualTime: radio.hasVirtualTime, limits: limits, rules: rules))
     wakeTimer = loop.makeTimer { [weak self] in self?.wake() }
     shortages = DescriptorShortage.observe { [onReport] shortage in
       loop.execute { onReport(.descriptorsExhausted(shortage.text)) }
@@ -229,25 +233,79 @@ final class HubServerCore {
     case .closeSession(let key): sessions.removeValue(forKey: key)?.close()
     case .readStatus: scheduleStatus()
     case .report(let report): onReport(report)
+    case .settled(let number, let wake): settlings.removeValue(forKey: number)?(wake)
+    case .hasWork(let key): sessions[key]?.hasWork()
     }
   }
 
   private func open(_ key: HubSessionKey, _ identity: SessionIdentity) {
     let core = LoopConfined(WeakCore(self), to: loop)
     let loop = loop
+    let clock = radio.hasVirtualTime ? radioWatch.loop : nil
+    let wake = ProgramWakeBox()
     // A connection is a program: it answers the pairings that it causes, and hears of no others.
-    sessions[key] = radio.openSession(of: key.connection, identity) { events in
+    let session = radio.openSession(
+      of: key.connection, identity, settle: clock.map { Self.settling(core, loop, key, $0, wake) }
+    ) { events in
       if loop.isCurrent {
         core.value.core?.delivered(events, to: key)
       } else {
-        loop.execute { core.value.core?.delivered(events, to: key) }
+        let time = clock?.now
+        loop.execute { core.value.core?.delivered(events, to: key, at: time) }
       }
+    }
+    if clock != nil { wake.set(ProgramWake(of: session)) }
+    sessions[key] = session
+  }
+
+  private func delivered(_ events: [HostEvent], to key: HubSessionKey, at time: Instant? = nil) {
+    if let time { handle(.time(time)) }
+    // Another thread may have delivered them before the session was closed.
+    if sessions[key] != nil { handle(.delivered(key, events)) }
+  }
+
+  // MARK: Virtual time
+
+  /// Waits, on the thread that advances virtual time, until the program of a session has handled its events.
+  private static func settling(
+    _ core: LoopConfined<WeakCore>, _ loop: EpollLoop, _ key: HubSessionKey,
+    _ clock: any SessionLoop, _ wake: ProgramWakeBox
+  ) -> @Sendable () -> Void {
+    {
+      precondition(
+        !loop.isCurrent, "virtual time was advanced on the loop of a hub that waits for it")
+      let (answer, time) = (SettlingAnswer(), clock.now)
+      loop.execute {
+        guard let core = core.value.core else { return answer.arrived(nil) }
+        core.handle(.time(time))
+        core.settle(key) { answer.arrived($0) }
+      }
+      wake.value?.set(answer.wait())
     }
   }
 
-  private func delivered(_ events: [HostEvent], to key: HubSessionKey) {
-    // Another thread may have delivered them before the session was closed.
-    if sessions[key] != nil { handle(.delivered(key, events)) }
+  /// Asks the program of a session to report that it has handled its events. The closure is called with the time at which
+  /// it is to be asked again, in any case.
+  private func settle(_ key: HubSessionKey, _ completion: @escaping (Instant?) -> Void) {
+    guard !isClosed, sessions[key] != nil else { return completion(nil) }
+    lastSettling += 1
+    settlings[lastSettling] = completion
+    handle(.settle(key, lastSettling))
+    // Nobody else writes it soon.
+    handle(.turnEnded)
+  }
+
+  /// Asks all programs.
+  func settleAll(_ completion: @escaping @Sendable () -> Void) {
+    let keys = Array(sessions.keys)
+    guard !keys.isEmpty else { return completion() }
+    var left = keys.count
+    for key in keys {
+      settle(key) { _ in
+        left -= 1
+        if left == 0 { completion() }
+      }
+    }
   }
 
   /// All messages of one turn of the loop are written together, after all simultaneous events.
@@ -336,6 +394,8 @@ final class HubServerCore {
     for listener in listeners { listener.close() }
     listeners = []
     handle(.ending)
+    for completion in settlings.values { completion(nil) }
+    settlings = [:]
     if let file { UNIXSocketFile.remove(file.path, if: file.identity) }
     claim?.release()
     wakeTimer?.cancel()

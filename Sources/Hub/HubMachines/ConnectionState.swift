@@ -38,6 +38,8 @@ struct ConnectionState: Sendable {
   var lastUse: (reason: RadioUse.Reason, time: Instant)?
   /// The number of a question for the state of the hub that is not answered.
   var statusQuestion: UInt64?
+  /// The virtual time that the program was last told.
+  var toldTime: Instant?
   /// Whether it was reported that a scan is beyond the program's quota.
   var hasReportedScan = false
   /// What the limits of the user have counted so far.

@@ -96,6 +96,11 @@ extension HubMachine {
     /// The system of an app requests something for a session of it, by the host's session. No limit of programs
     /// holds, and no process is told of the answer.
     case requested(HubSessionKey, HostRequest)
+    /// The virtual time of the radio is this, before events of that time.
+    case time(Instant)
+    /// The virtual time waits until the program of a session has handled what was delivered to it, by the host's
+    /// session. The number is no other settling's.
+    case settle(HubSessionKey, UInt64)
     /// The hub ends.
     case ending
   }
@@ -120,6 +125,11 @@ extension HubMachine {
     case readStatus
     /// Report something.
     case report(HubReport)
+    /// The settling with this number has ended: the program has handled its events, or is gone. It is to be asked again
+    /// at a time.
+    case settled(UInt64, wake: Instant?)
+    /// A session has work that no event caused.
+    case hasWork(HubSessionKey)
   }
 }
 

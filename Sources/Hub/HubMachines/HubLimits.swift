@@ -27,6 +27,8 @@ package struct HubLimits: Sendable {
 
   /// The time that a program has to send its greeting.
   package var greetingTime = TimeSpan.seconds(5)
+  /// How long virtual time waits for a program that does not answer.
+  package var settlingTime = TimeSpan.seconds(10)
   /// The interval at which refusals are reported; those in between are counted.
   package var reportSpacing = TimeSpan.seconds(1)
   /// The maximum number of new programs that are reported in this interval. Others follow if they are still

@@ -51,6 +51,10 @@ extension HubMachine {
       send(request, byteCount, of: HubSessionKey(id, session), now: now, into: &actions)
     case .eventsHandled(let session, let count):
       handled(count, of: HubSessionKey(id, session), into: &actions)
+    case .settled(let number, let wake):
+      settled(number, wake, by: id, now: now, into: &actions)
+    case .hasWork(let session):
+      hasWork(HubSessionKey(id, session), now: now, into: &actions)
     case .closeSession(let session):
       guard let closed = connections[id]?.close(session) else { return }
       if let connection = connections[id] { release(closed, of: connection) }
@@ -76,13 +80,16 @@ extension HubMachine {
     connections[id]?.abilities = greeting.abilities
     connections[id]?.servedSince = now
     connections[id]?.reader.byteCountMax = HubProtocol.messageByteCountMax
-    connections[id]?.send(
-      .welcome(
-        HubWelcome(
-          version: version, abilities: [.bluetooth, .status, .identity, .forgetting],
-          isSimulated: configuration.isSimulated)))
+    let welcome = HubWelcome(
+      version: version, abilities: abilities, isSimulated: configuration.isSimulated)
+    connections[id]?.send(.welcome(welcome))
     if openings.opened(id, at: now, limits) { reportOpening(of: id, into: &actions) }
     for opening in greeting.openings { open(opening, of: id, now: now, into: &actions) }
+  }
+
+  private var abilities: HubAbilities {
+    let abilities: HubAbilities = [.bluetooth, .status, .identity, .forgetting]
+    return configuration.hasVirtualTime ? abilities.union(.virtualTime) : abilities
   }
 
   private func refusal(of greeting: HubGreeting, _ version: UInt16) -> HubRefusal? {

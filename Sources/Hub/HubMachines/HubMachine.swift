@@ -17,17 +17,20 @@ package struct HubMachine: Sendable {
     package var userID: UInt32
     /// Whether the hub's radio is simulated.
     package var isSimulated: Bool
+    /// Whether the time of its radio is virtual, and waits for programs.
+    package var hasVirtualTime: Bool
     /// The limits.
     package var limits: HubLimits
     /// Which other programs may use it, and how much each of them may take.
     package var rules: HubRules
 
     package init(
-      userID: UInt32, isSimulated: Bool, limits: HubLimits = HubLimits(),
-      rules: HubRules = HubRules()
+      userID: UInt32, isSimulated: Bool, hasVirtualTime: Bool = false,
+      limits: HubLimits = HubLimits(), rules: HubRules = HubRules()
     ) {
       self.userID = userID
       self.isSimulated = isSimulated
+      self.hasVirtualTime = hasVirtualTime
       self.limits = limits
       self.rules = rules
     }
@@ -62,6 +65,10 @@ package struct HubMachine: Sendable {
   /// What was done so far.
   var totals = HubTotals()
   var forgetting = ForgettingBudget()
+  /// The virtual time, as far as it is known.
+  var virtualNow: Instant?
+  /// The programs that virtual time waits for, in the order in which it began to.
+  var settlings: [Settling] = []
   private var lastRefusalReport: Instant?
   private var unreportedCount = 0
   /// How many connections were refused, or ended for a reason of the hub.
@@ -73,8 +80,11 @@ package struct HubMachine: Sendable {
 
   /// When to report `wake`; nil while nothing is waited for.
   package var nextWake: Instant? {
-    [greetings.next, openings.nextWake(limits), nextKeptEnd, forgetting.nextWake(limits)]
-      .compactMap { $0 }.min()
+    [
+      greetings.next, openings.nextWake(limits), nextKeptEnd, forgetting.nextWake(limits),
+      settlings.first?.deadline,
+    ]
+    .compactMap { $0 }.min()
   }
 
   /// Handles an event. Once the hub is ending, nothing but the end of connections follows.
@@ -90,6 +100,8 @@ package struct HubMachine: Sendable {
     case .wake: wake(now: now, into: &actions)
     case .keepingEnded(let key): endKeeping(key, into: &actions)
     case .requested(let key, let request): self.request(request, of: key, into: &actions)
+    case .time(let time): virtualNow = time
+    case .settle(let key, let number): settle(key, number, now: now, into: &actions)
     case .ending: end(now: now, into: &actions)
     }
     assert(violations(perTable: 8).isEmpty, "\(violations(perTable: 8)) after \(event)")
@@ -174,6 +186,7 @@ package struct HubMachine: Sendable {
     guard let connection = connections.removeValue(forKey: id) else { return }
     greetings[id] = nil
     unwritten.remove(id)
+    endSettling(of: id, into: &actions)
     let peer = connection.peer
     var load = users[peer.userID] ?? UserLoad()
     load = load - connection.counted
@@ -205,6 +218,7 @@ package struct HubMachine: Sendable {
 
   private mutating func wake(now: Instant, into actions: inout [Action]) {
     endKept(at: now, into: &actions)
+    endSettlings(at: now, into: &actions)
     let span = limits.greetingTime.seconds
     for id in greetings.due(at: now) {
       let refusal = HubRefusal(.invalidMessage, "No greeting arrived within \(span) s.")
@@ -245,6 +259,7 @@ package struct HubMachine: Sendable {
     }
     totals.passed(events)
     guard !movedSessions.isEmpty, let current = movedSessions[key] else {
+      sendTime(to: key.connection)
       connections[key.connection]?.send(events, of: key.session)
       withdrawIfReset(events, at: key, into: &actions)
       return changed(key.connection, now: now, into: &actions)
@@ -257,6 +272,7 @@ package struct HubMachine: Sendable {
       actions.append(.send(key, request))
     }
     if events.count < count { actions.append(.acknowledge(key, count: count - events.count)) }
+    sendTime(to: current.connection)
     connections[current.connection]?.send(events, of: current.session)
     withdrawIfReset(events, at: key, into: &actions)
     changed(current.connection, now: now, into: &actions)

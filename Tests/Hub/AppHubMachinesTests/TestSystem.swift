@@ -202,7 +202,7 @@ struct TestSystem {
         handledCount += events.count(where: \.isAcknowledged)
       case .attached(_, let attachment): process?.attachments.append(attachment)
       case .failed(let failure): if failure != .ended { Issue.record("\(failure)") }
-      case .connected, .lost: break
+      case .connected, .lost, .time, .settle: break
       }
     }
     if handledCount > 0, process?.handles == true {

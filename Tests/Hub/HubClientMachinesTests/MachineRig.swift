@@ -126,7 +126,7 @@ struct MachineRig {
       case .attached(let id, let attachment):
         // It precedes the events of its connection.
         attachments.append((id, attachment, eventCount: events[id]?.count ?? 0))
-      case .close, .failed, .connected, .lost: actions.append(action)
+      case .close, .failed, .connected, .lost, .time, .settle: actions.append(action)
       }
     }
   }

@@ -328,6 +328,7 @@ struct RandomProgram {
     case .closeSession(let id): served[id] = nil
     case .status: problems.append("a session asked for the hub's state")
     case .forget: problems.append("a session asked the hub to forget kept ones")
+    case .settled, .hasWork: problems.append("a hub of real time was told of virtual time")
     case .ping(let number): if isGreeted, below(6) > 0 { rig.hub(.pong(number)) }
     }
   }

@@ -36,7 +36,7 @@ struct HubSessionTests {
       case .ping(let number): connection.send(.pong(number))
       case .request(let id, .known(.barrier(let token))):
         connection.send(.events(id, HubEvents([.completed(token, .success(.done))])))
-      case .request, .eventsHandled, .closeSession, .status, .forget: break
+      case .request, .eventsHandled, .closeSession, .status, .forget, .settled, .hasWork: break
       }
     }
   }

@@ -82,7 +82,7 @@ struct KeptHost {
         waiting[key] = nil
         unacknowledged[key] = nil
         unanswered = [:]
-      case .write, .setReading, .close, .readStatus, .report: break
+      case .write, .setReading, .close, .readStatus, .report, .settled, .hasWork: break
       }
     }
   }

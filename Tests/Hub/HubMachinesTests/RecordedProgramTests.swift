@@ -15,7 +15,8 @@ struct RecordedProgramTests {
   private static func recorded(_ beginning: String) throws -> [String: [UInt8]] {
     var messages: [String: [UInt8]] = [:]
     for file in try FileManager.default.contentsOfDirectory(atPath: folder.path)
-    where file.hasPrefix(beginning) && file.hasSuffix(".hex") {
+    where file.hasPrefix(beginning) && file.hasSuffix(".hex") && !file.contains("virtual-time") {
+      // Answers to the questions of a hub with virtual time, which this one is not.
       let text = try String(contentsOf: folder.appending(path: file), encoding: .utf8)
       for line in text.split(separator: "\n") where !line.hasPrefix("#") {
         let parts = line.split(separator: " ")

@@ -20,10 +20,13 @@ struct TestHub {
   private var untaken: [HubConnectionID: Int] = [:]
   private var lastNumber: UInt64 = 0
 
-  init(_ limits: HubLimits = HubLimits(), rules: HubRules = HubRules()) {
+  init(
+    _ limits: HubLimits = HubLimits(), rules: HubRules = HubRules(), hasVirtualTime: Bool = false
+  ) {
     machine = HubMachine(
       HubMachine.Configuration(
-        userID: Self.user, isSimulated: true, limits: limits, rules: rules))
+        userID: Self.user, isSimulated: true, hasVirtualTime: hasVirtualTime, limits: limits,
+        rules: rules))
   }
 
   /// Handles an event, and does what a host does then.
@@ -70,13 +73,13 @@ struct TestHub {
   /// A program connects, greets, and opens sessions with these numbers.
   mutating func serve(
     _ app: String = "app", sessions: [UInt64] = [1], acknowledges: Bool = true,
-    user: UInt32 = TestHub.user, process: Int32 = 1
+    user: UInt32 = TestHub.user, process: Int32 = 1, abilities: HubAbilities = .bluetooth
   ) throws -> HubConnectionID {
     let id = connect(user: user, process: process)
     let openings = sessions.map {
       SessionOpening(id: HubSessionID(rawValue: $0), acknowledgesEvents: acknowledges)
     }
-    try send(.greeting(HubGreeting(app: app, abilities: .bluetooth, openings: openings)), from: id)
+    try send(.greeting(HubGreeting(app: app, abilities: abilities, openings: openings)), from: id)
     guard case .welcome = try messages(for: id).first else {
       Issue.record("the program is not welcome")
       return id

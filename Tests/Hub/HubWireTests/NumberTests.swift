@@ -30,10 +30,12 @@ struct NumberTests {
       Self.table(AppMessage.Number.self) == [
         "ping": 0x02, "greeting": 0x81, "openSession": 0x90, "request": 0x91,
         "eventsHandled": 0x92, "closeSession": 0x93, "status": 0x94, "forget": 0x95,
+        "settled": 0x96, "hasWork": 0x97,
       ])
     #expect(
       Self.table(HubMessage.Number.self) == [
         "pong": 0x03, "status": 0x04, "attached": 0x08, "forgotten": 0x09, "welcome": 0x81,
+        "time": 0x91, "settle": 0x92,
         "refusal": 0x82, "events": 0x90,
       ])
     #expect(
@@ -43,6 +45,7 @@ struct NumberTests {
       ])
     #expect(HubAbilities.bluetooth.rawValue == 1 && HubAbilities.status.rawValue == 2)
     #expect(HubAbilities.identity.rawValue == 16 && HubAbilities.forgetting.rawValue == 32)
+    #expect(HubAbilities.virtualTime.rawValue == 64)
   }
 
   @Test("the numbers of requests are those of version 1, and those with a token begin at 0x80")

@@ -79,6 +79,12 @@ struct RecordedBytesTests {
     try Self.check(Version1.forgottens, "hub-forgetting.hex")
   }
 
+  @Test("recorded messages about virtual time are read, and written with the same bytes")
+  func virtualTime() throws {
+    try Self.check(Version1.settlings, "app-virtual-time.hex")
+    try Self.check(Version1.times, "hub-virtual-time.hex")
+  }
+
   @Test("recorded requests to attend all pairings are read, and written with the same bytes")
   func attendance() throws { try Self.check(Version1.attendanceRequests, "app-pairings.hex") }
 
@@ -95,10 +101,13 @@ struct RecordedBytesTests {
     }
     var sampler = Sampler(seed: 1)
     #expect(
-      Set(Version1.appMessages.values.map(\.number) + [.status, .forget])
+      Set(Version1.appMessages.values.map(\.number) + [.status, .forget, .settled, .hasWork])
         == Set(AppMessage.Number.allCases))
     #expect(
-      Set(Version1.hubMessages.values.map(\.number) + [.status, .attached, .forgotten])
+      Set(
+        Version1.hubMessages.values.map(\.number) + [
+          .status, .attached, .forgotten, .time, .settle,
+        ])
         == Set(HubMessage.Number.allCases))
     #expect(Set(requests.map(\.number)) == Set(sampler.requests().map(\.number)))
     #expect(Set(events.map(\.number)) == Set(sampler.events().map(\.number)))

@@ -43,6 +43,8 @@ extension Sampler {
       return .forget(
         self.number(),
         KeptSessionFilter(app: optional { $0.text() }, userID: optional { $0.number() }))
+    case .settled: return .settled(self.number(), wake: optional { .zero + $0.span() })
+    case .hasWork: return .hasWork(session())
     }
   }
 
@@ -64,6 +66,8 @@ extension Sampler {
         SessionAttachment(
           holdsName: bool(), keptFor: span(), holdings: optional { $0.sessionHoldings() }))
     case .forgotten: return .forgotten(self.number(), count: optional { $0.count() })
+    case .time: return .time(.zero + span())
+    case .settle: return .settle(self.number())
     }
   }
 

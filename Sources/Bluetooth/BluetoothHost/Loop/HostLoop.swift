@@ -4,6 +4,8 @@ package import EventLoop
 
 /// The event loop of a host, which its clients' sessions share.
 package protocol HostLoop: SessionLoop {
+  /// Whether its time is virtual: it waits for clients before it advances.
+  var isVirtual: Bool { get }
   /// Runs pending closures now, if they would otherwise wait until virtual time advances.
   func runPending()
   /// Called when an event was delivered to a client. Virtual time waits until the client has
@@ -22,6 +24,7 @@ package struct RealTimeLoop: HostLoop {
   /// Creates a host loop on an epoll loop, by default the process-wide one.
   package init(_ loop: EpollLoop = .shared) { self.loop = loop }
 
+  package var isVirtual: Bool { false }
   package var now: Instant { .now }
 
   package func execute(_ work: @escaping @Sendable () -> Void) { loop.execute(work) }

@@ -265,6 +265,7 @@ public final class VirtualRadio: @unchecked Sendable {
 private struct VirtualLoop: HostLoop {
   let radio: VirtualRadio
 
+  var isVirtual: Bool { true }
   var now: Instant { radio.worldTime }
   var calendarTime: Double { (radio.now - .zero).seconds }
   func execute(_ work: @escaping @Sendable () -> Void) { radio.execute(work) }

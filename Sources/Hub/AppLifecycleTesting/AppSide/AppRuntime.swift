@@ -156,6 +156,8 @@ final class AppRuntime: AppSystem, HubLink, @unchecked Sendable {
       slot.attach(attachment)
     case .failed(let failure): send(.failed(failure.sentence))
     case .lost(let sentence): send(.failed(sentence))
+    // The phone has a protocol of its own for its time.
+    case .time, .settle: break
     case .connected: break
     }
   }

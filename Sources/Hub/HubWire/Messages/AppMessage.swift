@@ -1,3 +1,5 @@
+package import Essentials
+
 /// A message from an app to the hub.
 package enum AppMessage: Hashable, Sendable {
   /// The first message.
@@ -19,6 +21,12 @@ package enum AppMessage: Hashable, Sendable {
   /// Has the hub forget sessions that it keeps of programs that have ended; it answers with the same number. Only
   /// for hubs with ``HubAbilities/forgetting``.
   case forget(UInt64, KeptSessionFilter)
+  /// The answer to ``HubMessage/settle(_:)``, behind the requests that follow from the events, with the time at which the
+  /// app is to be asked again: that of its first timer. Only for hubs with ``HubAbilities/virtualTime``.
+  case settled(UInt64, wake: Instant?)
+  /// A session has work that no event caused, so that the time shall wait for it. Only for hubs with
+  /// ``HubAbilities/virtualTime``.
+  case hasWork(HubSessionID)
 }
 
 extension AppMessage: HubChoice {
@@ -31,6 +39,8 @@ extension AppMessage: HubChoice {
     case closeSession = 0x93
     case status = 0x94
     case forget = 0x95
+    case settled = 0x96
+    case hasWork = 0x97
   }
 
   var number: Number {
@@ -43,6 +53,8 @@ extension AppMessage: HubChoice {
     case .closeSession: .closeSession
     case .status: .status
     case .forget: .forget
+    case .settled: .settled
+    case .hasWork: .hasWork
     }
   }
 
@@ -81,6 +93,14 @@ extension AppMessage: HubChoice {
     case .forget:
       return try coder.fields(value, Self.forget) {
         if case .forget(let number, let filter) = $0 { (number, filter) } else { nil }
+      }
+    case .settled:
+      return try coder.fields(value, Self.settled) {
+        if case .settled(let number, let wake) = $0 { (number, wake) } else { nil }
+      }
+    case .hasWork:
+      return try coder.fields(value, Self.hasWork) {
+        if case .hasWork(let session) = $0 { session } else { nil }
       }
     }
   }

@@ -93,6 +93,9 @@ package struct HubAbilities: OptionSet, Hashable, Sendable {
   package static let identity = HubAbilities(rawValue: 1 << 4)
   /// Messages to forget kept sessions, added to version 1. Of a hub only.
   package static let forgetting = HubAbilities(rawValue: 1 << 5)
+  /// Messages about virtual time, added to version 1. Of a hub whose radio has virtual time: it sends its time to the
+  /// programs that have the ability, too, and waits for them before it advances. Of an app: its library answers.
+  package static let virtualTime = HubAbilities(rawValue: 1 << 6)
 }
 
 // MARK: Coding

@@ -1,4 +1,5 @@
 package import BluetoothInterface
+package import Essentials
 
 /// A message from the hub to an app.
 package enum HubMessage: Hashable, Sendable {
@@ -17,6 +18,11 @@ package enum HubMessage: Hashable, Sendable {
   /// The answer to the request to forget sessions, with its number: how many were kept, and aren't any more; nil for a
   /// request about another user's sessions that the program may not make.
   case forgotten(UInt64, count: Int?)
+  /// The time of the hub's radio, before the events of that time. Only with ``HubAbilities/virtualTime`` of both.
+  case time(Instant)
+  /// The time waits until the app has handled the events before this message; it answers with the same number. Only with
+  /// ``HubAbilities/virtualTime`` of both.
+  case settle(UInt64)
 }
 
 extension HubMessage: HubChoice {
@@ -28,6 +34,8 @@ extension HubMessage: HubChoice {
     case welcome = 0x81
     case refusal = 0x82
     case events = 0x90
+    case time = 0x91
+    case settle = 0x92
   }
 
   var number: Number {
@@ -39,6 +47,8 @@ extension HubMessage: HubChoice {
     case .status: .status
     case .attached: .attached
     case .forgotten: .forgotten
+    case .time: .time
+    case .settle: .settle
     }
   }
 
@@ -73,6 +83,14 @@ extension HubMessage: HubChoice {
     case .forgotten:
       return try coder.fields(value, Self.forgotten) {
         if case .forgotten(let number, let count) = $0 { (number, count) } else { nil }
+      }
+    case .time:
+      return try coder.fields(value, Self.time) {
+        if case .time(let time) = $0 { time } else { nil }
+      }
+    case .settle:
+      return try coder.fields(value, Self.settle) {
+        if case .settle(let number) = $0 { number } else { nil }
       }
     }
   }
