@@ -42,6 +42,30 @@ struct DescriptorShortageTests {
         || shortage.text.contains("memory"))
   }
 
+  @Test
+  func
+    `A loop that gets no descriptors of its own reports that once, and works when there are some`()
+    async
+  {
+    // A process of its own, whose limit it sets.
+    await #expect(processExitsWith: .success) {
+      var limits = rlimit(rlim_cur: 128, rlim_max: 128)
+      try #require(unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limits) == 0)
+      var files: [Int32] = []
+      while case let file = dup(0), file >= 0 { files.append(file) }
+      let (reports, report) = AsyncStream.makeStream(of: Void.self)
+      let observation = DescriptorShortage.observe { _ in report.yield() }
+      let (ends, end) = AsyncStream.makeStream(of: Void.self)
+      let loop = EpollLoop()
+      loop.execute { end.yield() }
+      for await _ in reports { break }
+      for file in files { close(file) }
+      for await _ in ends { break }
+      #expect(DescriptorShortage.count == 1)
+      withExtendedLifetime(observation) {}
+    }
+  }
+
   @Test func `Other errors of an accepted connection are no shortage`() {
     for number in [EAGAIN, EINTR, ECONNABORTED, EBADF] {
       #expect(DescriptorShortage(errorNumber: number) == nil)

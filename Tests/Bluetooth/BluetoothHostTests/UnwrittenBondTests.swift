@@ -412,6 +412,42 @@ struct UnwrittenBondTests {
     await host.close()
   }
 
+  @Test(
+    "a host that is started without descriptors loads its bonds, and notices what other programs change, once it has some"
+  )
+  func noDescriptors() async {
+    // A process of its own, whose limit it sets.
+    await #expect(processExitsWith: .success) {
+      SimulatedRadio.install()
+      let folder = try BondTestFolder()
+      let path = folder.path + "/bonds"
+      try BondStore(path: path).store(Bonds.secure)
+      // The loop has its own descriptors before.
+      await withCheckedContinuation { done in EpollLoop.shared.execute { done.resume() } }
+      var limits = rlimit(rlim_cur: 256, rlim_max: 256)
+      try #require(unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limits) == 0)
+      var files: [Int32] = []
+      while case let file = dup(0), file >= 0 { files.append(file) }
+      let log = RecordingLog()
+      let host = try BluetoothHost(
+        radio: .simulated(.init(isPopulated: false)), bondsIn: path, logger: log.logger)
+      let client = TestClient(host)
+      try await client.state(.poweredOn)
+      await withCheckedContinuation { done in EpollLoop.shared.execute { done.resume() } }
+      #expect(host.bondFailure?.kind == .unreadable)
+      #expect(
+        log.entries.contains { $0.message.contains("are not noticed until the system gives") })
+      for file in files { close(file) }
+      try await client.state(.poweredOff)
+      try await client.state(.poweredOn)
+      #expect(host.bondFailure == nil)
+      // Which is noticed a second later at the latest, by the watch.
+      try BondStore(path: path).store(Bonds.numbered(1))
+      while await host.snapshot().bondCount != 2 { try await Task.sleep(for: .milliseconds(20)) }
+      await host.close()
+    }
+  }
+
   @Test("bonds that can't be written take no more room than the file has, twice")
   func bounded() {
     var changes = BondChanges()
