@@ -66,8 +66,8 @@
       }
     }
 
-    /// Sends queries of the archive at once, so that the server prepares a page while the disk writes the one before. They
-    /// have positions in the session, too: nothing may wait for the disk that has an earlier one.
+    /// Sends queries of the archive, and of those of rooms, at once, so that the server prepares a page while the disk writes
+    /// the one before. They have positions in the session, too: nothing may wait for the disk that has an earlier one.
     func sendQueries() {
       guard !queries.isEmpty else { return }
       let next = queries

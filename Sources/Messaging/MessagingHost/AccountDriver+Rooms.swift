@@ -98,8 +98,13 @@
         switch action {
         case .change(let change): batch.changes.append(.rooms(change))
         case .send(let element):
-          guard waiting.count < Self.waitingCountMax else { continue }
-          waiting.append(OutgoingStanza(row: nil, element))
+          guard waiting.count + queries.count < Self.waitingCountMax else { continue }
+          let stanza = OutgoingStanza(row: nil, element)
+          if element.child("query", Namespace.archive) != nil {
+            queries.append(stanza)
+          } else {
+            waiting.append(stanza)
+          }
         case .deliver(let delivery): handle(MessageEvent.room(delivery))
         case .fate(let row, let fate):
           batch.later.append(.messages(.fate(row, fate), session: session))
