@@ -213,10 +213,7 @@
             try StalledClient(
               "GET /live?tab=t\(index) HTTP/1.1\r\nHost: localhost\r\n\r\n", port: server.port))
         }
-        let end = ContinuousClock().now + .seconds(60)
-        while await server.server.live.streams < 4, ContinuousClock().now < end {
-          await Task.yield()
-        }
+        await expectSoon { server.server.live.streams == 4 }
         let answered = Mutex(false)
         let waiting = Task {
           let answer = try await http.send("GET", "/")

@@ -137,7 +137,7 @@
               #expect(try await stream.next() == nil)
             }
             // The client may see the end before the server has counted it.
-            while await server.server.live.streams != 1 { await Task.yield() }
+            await expectSoon { server.server.live.streams == 1 }
           }
           #expect(try await http.send("GET", "/", ["Cookie": ended]).status == 401)
           #expect(try await http.send("GET", "/", ["Cookie": kept]).status == 200)

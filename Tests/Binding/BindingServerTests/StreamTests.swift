@@ -20,17 +20,6 @@
       ) { try await body($0, RawHTTP(port: $0.port), desk) }
     }
 
-    /// Waits until a condition holds on the main actor; long enough for a busy machine.
-    private static func expectSoon(
-      _ what: Comment, _ condition: @MainActor () -> Bool,
-      sourceLocation: SourceLocation = #_sourceLocation
-    ) async {
-      let end = ContinuousClock().now + .seconds(60)
-      while !(await condition()), ContinuousClock().now < end { await Task.yield() }
-      let holds = await condition()
-      #expect(holds, what, sourceLocation: sourceLocation)
-    }
-
     @Test("a stream begins with a snapshot, and has headers against caching and buffering")
     func beginning() async throws {
       try await Self.withShared { _, http, _ in
@@ -140,7 +129,7 @@
         // The same tab comes by another stream: the first one ends.
         try await RawHTTP(port: server.port).stream("/live?tab=t") { _ async throws in
           #expect(try await client.isClosed())
-          await Self.expectSoon("one is left") { server.server.live.streams == 1 }
+          await expectSoon("one is left") { server.server.live.streams == 1 }
         }
         try await server.stop()
       }
@@ -160,7 +149,7 @@
         try await http.connected(receiveBuffer: 4_096) { inbound, outbound in
           let heads = ["/live?tab=t", "/"].map { "GET \($0) HTTP/1.1\r\nHost: localhost\r\n\r\n" }
           try await outbound.write(ByteBuffer(string: heads.joined()))
-          await Self.expectSoon("its snapshot is made") {
+          await expectSoon("its snapshot is made") {
             server.server.live.snapshots == 1
           }
           // The same tab comes by another stream: the first one ends.
@@ -182,18 +171,18 @@
       try await Self.withShared { server, http, _ in
         try await http.stream("/live?tab=a") { stream in
           _ = try await stream.next()
-          await Self.expectSoon("one is open") { server.server.live.streams == 1 }
+          await expectSoon("one is open") { server.server.live.streams == 1 }
         }
-        await Self.expectSoon("it is closed") { server.server.live.streams == 0 }
+        await expectSoon("it is closed") { server.server.live.streams == 0 }
         // Half of the connection is closed: a client that can't be heard any more.
         try await http.connected { inbound, outbound in
           let head = "GET /live?tab=b HTTP/1.1\r\nHost: localhost\r\n\r\n"
           try await outbound.write(ByteBuffer(string: head))
           var iterator = inbound.makeAsyncIterator()
           _ = try await iterator.next()
-          await Self.expectSoon("one is open") { server.server.live.streams == 1 }
+          await expectSoon("one is open") { server.server.live.streams == 1 }
           outbound.finish()
-          await Self.expectSoon("it is closed") { server.server.live.streams == 0 }
+          await expectSoon("it is closed") { server.server.live.streams == 0 }
           while try await iterator.next() != nil {}
         }
       }
@@ -265,7 +254,7 @@
           for await isRight in group where isRight { right += 1 }
           #expect(right == 1_000)
         }
-        await Self.expectSoon("all have gone") {
+        await expectSoon("all have gone") {
           server.server.live.streams == 0
         }
         #expect(await server.server.live.snapshots == 1_000)

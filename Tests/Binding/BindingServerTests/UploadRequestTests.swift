@@ -273,7 +273,7 @@
 
     /// Waits until something holds that another thread does.
     private func waitUntil(_ condition: () -> Bool) async {
-      while !condition() { await Task.yield() }
+      while !condition() { try? await Task.sleep(for: .milliseconds(5)) }
     }
   }
 #endif

@@ -15,17 +15,11 @@
       try await browser.perform(.keyboard().press(.end).type(text, every: .milliseconds(5)))
     }
 
-    private static func streams(_ server: RunningServer) async -> Int {
-      await server.server.live.streams
-    }
-
     /// Waits until the server has `count` streams.
     private static func expectStreams(
       _ count: Int, _ server: RunningServer, sourceLocation: SourceLocation = #_sourceLocation
     ) async {
-      let end = ContinuousClock().now + .seconds(60)
-      while await streams(server) != count, ContinuousClock().now < end { await Task.yield() }
-      #expect(await streams(server) == count, sourceLocation: sourceLocation)
+      await expectSoon(sourceLocation: sourceLocation) { server.server.live.streams == count }
     }
 
     @Test("a page dims while the server is away, and sends unacknowledged text to the next server")
@@ -71,10 +65,7 @@
         let second = try await RunningServer.start(
           site: Desk.site, pages: { [Page("index.html", sharing: desk)] }, port: first.port)
         try await browser.wait(until: Self.isLive)
-        let end = ContinuousClock().now + .seconds(60)
-        func hasBoth() -> Bool { desk.text.value == "hello" && desk.count.value != 0 }
-        while !hasBoth(), ContinuousClock().now < end { await Task.yield() }
-        #expect(hasBoth())
+        await expectSoon { desk.text.value == "hello" && desk.count.value != 0 }
         let caret: Int = try await browser.script(
           "return document.querySelector('#text').selectionStart")
         #expect(caret == 3)
@@ -239,11 +230,7 @@
             }
             """)
           try await browser.navigate(to: "about:blank")
-          let end = ContinuousClock().now + .seconds(60)
-          while desk.text.value != "one round trip later", ContinuousClock().now < end {
-            await Task.yield()
-          }
-          #expect(desk.text.value == "one round trip later")
+          await expectSoon { desk.text.value == "one round trip later" }
         }
       }
     }
@@ -252,9 +239,7 @@
     func appearance() async throws {
       let model = await Watched()
       func expect(_ isShown: Bool, sourceLocation: SourceLocation = #_sourceLocation) async {
-        let end = ContinuousClock().now + .seconds(60)
-        while model.log.value.last != isShown, ContinuousClock().now < end { await Task.yield() }
-        #expect(model.log.value.last == isShown, sourceLocation: sourceLocation)
+        await expectSoon(sourceLocation: sourceLocation) { model.log.value.last == isShown }
       }
       try await withServer(
         site: .files(["index.html": Array(Desk.html("Watched").utf8)]),

@@ -121,16 +121,6 @@
       }
     }
 
-    /// Waits until a condition holds on the main actor.
-    private static func expectSoon(
-      sourceLocation: SourceLocation = #_sourceLocation, _ condition: @MainActor () -> Bool
-    ) async {
-      let end = ContinuousClock().now + .seconds(60)
-      while !(await condition()), ContinuousClock().now < end { await Task.yield() }
-      let holds = await condition()
-      #expect(holds, sourceLocation: sourceLocation)
-    }
-
     /// What an input method shows in the field with the focus, before the user has chosen.
     private static func compose(_ text: String, _ browser: Browser) async throws {
       struct Composition: Encodable {
@@ -164,7 +154,7 @@
         #expect(desk.text.value == "from elsewhere")
         try await browser.devTools("Input.insertText", ["text": "你好"])
         try await browser.wait(until: Self.shows("你好", in: "#again"), seconds: 60)
-        await Self.expectSoon { desk.text.value == "你好" }
+        await expectSoon { desk.text.value == "你好" }
         #expect(await server.server.live.messages == before + 1)
         // The field follows again.
         desk.text.value = "later"
@@ -199,7 +189,7 @@
           field.dispatchEvent(new InputEvent("input", { isComposing: true }));
           field.dispatchEvent(new CompositionEvent("compositionend"));
           """)
-        await Self.expectSoon { server.server.live.messages > before }
+        await expectSoon { server.server.live.messages > before }
         desk.text.value = "all has come"
         try await browser.wait(until: Self.shows("all has come", in: "#again"), seconds: 60)
         #expect(await server.server.live.messages == before + 1)
@@ -213,7 +203,7 @@
         let texts = MutableProperty<[String]>([])
         desk.text.signal.observeValues { text in texts.modify { $0.append(text) } }
         try await browser.type("typed\u{E007}", into: browser.find("#entry"))
-        await Self.expectSoon { texts.value.suffix(2) == ["typed", ""] }
+        await expectSoon { texts.value.suffix(2) == ["typed", ""] }
         try await browser.wait(until: Self.shows("", in: "#entry"), seconds: 60)
       }
     }
@@ -280,7 +270,7 @@
         try await browser.wait(until: Self.shows("typed", in: "#text"), seconds: 60)
         try await browser.wait(until: Self.shows("3", in: "#count"), seconds: 60)
         try await browser.run("document.querySelector('#form').reset()")
-        await Self.expectSoon { desk.text.value == "first" && !desk.isOn.value }
+        await expectSoon { desk.text.value == "first" && !desk.isOn.value }
         try await browser.wait(until: Self.shows("first", in: "#again"), seconds: 60)
         // Without a difference, nothing is sent.
         let before = await server.server.live.messages
