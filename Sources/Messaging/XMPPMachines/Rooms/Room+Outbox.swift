@@ -30,7 +30,7 @@
         queuePausedUntil == nil
       else { return }
       if hasArchive, !uncertain.isEmpty, reader.isRunning || reader.waitsForRetry { return }
-      // What is returned must not be overtaken.
+      // Later messages must not overtake returned ones.
       let window = returnCount > 0 ? 1 : shared.limits.windowCountMax
       let room = max(0, window - underWay.count)
       let next = Array(queue.prefix(room))
