@@ -181,6 +181,10 @@
       var isNotice = true
       switch item.kind {
       case .message, .sentElsewhere:
+        if let revision = item.revision {
+          text = Self.text(revision)
+          break
+        }
         let hasContent = !item.text.isEmpty || !item.attachments.isEmpty
         text = hasContent ? item.text : "(a message that this app can't show)"
         isNotice = false
@@ -192,6 +196,14 @@
         key: .received(item.row), peer: item.peer, isOwn: item.kind == .sentElsewhere,
         isNotice: isNotice, text: text, nickname: item.nickname, time: item.time,
         file: item.attachments.first.map { File($0) })
+    }
+
+    private static func text(_ revision: MessageRevision) -> String {
+      switch revision {
+      case .correction(_, let text): "Corrected: \(text)"
+      case .retraction: "An earlier message was withdrawn."
+      case .reactions(_, let reactions): "Reacted: \(reactions.joined(separator: " "))"
+      }
     }
 
     init(_ message: SentMessage) {

@@ -67,12 +67,26 @@
         "elements": item.elements.isEmpty ? nil : .string(item.elements),
         "attachments": item.attachments.isEmpty
           ? nil : .array(item.attachments.map(FileJSON.attachment)),
+        "revision": item.revision.map(object), "reply": item.repliedID.map(JSON.string),
         "origin": item.originID.isEmpty ? nil : .string(item.originID),
         "arrival": item.arrival == .inOrder ? nil : .string("\(item.arrival)"),
         "count": count.map { .integer(Int64(clamping: $0)) },
         "time": .string(MessageText.time(item.time)),
         "provisional": item.isProvisional ? .bool(true) : nil,
       ])
+    }
+
+    private static func object(_ revision: MessageRevision) -> JSON {
+      switch revision {
+      case .correction(let id, let text):
+        .object(["kind": .string("correction"), "of": .string(id), "body": .string(text)])
+      case .retraction(let id): .object(["kind": .string("retraction"), "of": .string(id)])
+      case .reactions(let id, let reactions):
+        .object([
+          "kind": .string("reactions"), "of": .string(id),
+          "reactions": .array(reactions.map(JSON.string)),
+        ])
+      }
     }
 
     /// A provisional entry of the inbox that the stream or the archive has confirmed, with what its notification lacked.
@@ -236,6 +250,13 @@
     private static func content(_ item: InboxItem) -> String {
       if let invitation = item.invitation {
         return "invitation to \(invitation.room)\(invitation.reason.map { ": \($0)" } ?? "")"
+      }
+      switch item.revision {
+      case .correction(_, let text): return "(corrects an earlier message) \(text)"
+      case .retraction: return "(withdraws an earlier message)"
+      case .reactions(_, let reactions):
+        return "(reacts to an earlier message) \(reactions.joined(separator: " "))"
+      case nil: break
       }
       let files = item.attachments.map(FileText.text)
       let parts = (item.text.isEmpty ? [] : [item.text]) + files

@@ -190,9 +190,9 @@
       SharedFile.files(in: elements).compactMap { Attachment($0) }
     }
 
-    /// The text, without one that is only the address of a file.
+    /// The text, without one that is only the address of a file, and without a quotation of the message that it answers.
     public var text: String {
-      attachments.contains { $0.address == body } ? "" : body
+      attachments.contains { $0.address == body } ? "" : bodyWithoutQuotation
     }
   }
 

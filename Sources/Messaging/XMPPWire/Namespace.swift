@@ -64,6 +64,8 @@
     package static let forward = "urn:xmpp:forward:0"
     /// XEP-0300.
     package static let hashes = "urn:xmpp:hashes:2"
+    /// XEP-0308.
+    package static let correction = "urn:xmpp:message-correct:0"
     /// XEP-0313.
     package static let archive = "urn:xmpp:mam:2"
     /// XEP-0313, the form's fields of version 1.1: `before-id`, `after-id`, metadata.
@@ -90,14 +92,20 @@
     package static let bookmarks = "urn:xmpp:bookmarks:1"
     /// XEP-0421.
     package static let occupantID = "urn:xmpp:occupant-id:0"
+    /// XEP-0424.
+    package static let retraction = "urn:xmpp:message-retract:1"
     /// XEP-0428.
     package static let fallback = "urn:xmpp:fallback:0"
     /// XEP-0440.
     package static let channelBindings = "urn:xmpp:sasl-cb:0"
+    /// XEP-0444.
+    package static let reactions = "urn:xmpp:reactions:0"
     /// XEP-0446.
     package static let fileMetadata = "urn:xmpp:file:metadata:0"
     /// XEP-0447.
     package static let fileSharing = "urn:xmpp:sfs:0"
+    /// XEP-0461.
+    package static let replies = "urn:xmpp:reply:0"
     /// XEP-0484.
     package static let tokens = "urn:xmpp:fast:0"
     /// This project's own: the sequence of an installation's messages of a conversation.

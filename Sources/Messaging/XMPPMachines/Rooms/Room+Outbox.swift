@@ -75,7 +75,7 @@
       else { return }
       switch error.condition {
       case .notAcceptable:
-        // The sender is no occupant (XEP-0045, §7.4), unless the room says otherwise (XEP-0410).
+        // The sender is no occupant (XEP-0045, §7.4), unless a ping shows otherwise (XEP-0410).
         requeue([id], &shared)
         guard phase == .ready else { return }
         doubtful.insert(id)
