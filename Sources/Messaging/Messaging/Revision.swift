@@ -7,7 +7,7 @@
   /// room, the one that the room gave it. A change counts only if it comes from the sender of the message, or a retraction from
   /// the room itself.
   public enum MessageRevision: Hashable, Sendable {
-    /// The text replaces the message's (XEP-0308).
+    /// The text replaces the message's (XEP-0308). An app that doesn't have the message shows the text as a message.
     case correction(of: String, text: String)
     /// The message is withdrawn (XEP-0424).
     case retraction(of: String)
