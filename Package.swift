@@ -430,7 +430,7 @@ let package = Package(
     tests(of: "ConnectionMachines"),
     tests(
       of: "Bonjour/Bonjour", needs: "BonjourReactive BonjourHost Connections DiscoveryMachines",
-      "DNSWire Reactive BonjourAppCode ServiceExamples"),
+      "DNSWire EventLoop HubPlaces PortSharing Reactive BonjourAppCode ServiceExamples"),
     tests("Bonjour/dns_sdTests", needs: "dns_sd CDNSServiceDiscovery DNSWire"),
     tests(
       of: "Bluetooth/PeripheralFiles", needs: "BluetoothInterface BluetoothMachines BluetoothWire"),
