@@ -17,7 +17,7 @@ import limits
 from ambit_cli import Failed
 from debian_programs import DNS_SD, Programs, unavailable
 from network import next_named
-from radios import ROOT, end
+from radios import AMBIT, ROOT, end
 
 HERE = pathlib.Path(__file__).parent
 PEER = (sys.executable, HERE / "bonjour_peer.py")
@@ -157,6 +157,58 @@ async def test_what_a_program_registered_is_missed_when_it_exits(hosts, programs
             await next_named(next_event, "Lamp", added=True)
             input.close()
             await next_named(next_event, "Lamp", added=False)
+
+
+async def test_programs_beside_a_hub_and_with_it_find_each_other_when_it_was_killed_and_is_back(hosts, programs, tmp_path):
+    ours, theirs = hosts
+    place, tool = tmp_path / "hub", programs / "tool"
+    hub = AMBIT, "hub", "run", "--radio", "sim", "--socket", str(place), "--json"
+    use = "env", f"AMBIT_HUB={place}"
+
+    async def serving(next_event):
+        while (event := await next_event())["event"] != "serving":
+            pass
+        assert event["runsMulticastDNS"]
+
+    async with contextlib.AsyncExitStack() as stack:
+        async def run(*command):
+            return await stack.enter_async_context(ours.running(*command))
+
+        # AMBIT_HUB is "off" for programs that don't name it.
+        await (await run(tool, "register", "Early", "_light._tcp", "80"))()
+        first = await ours._start(*hub)
+        stack.push_async_callback(end, first)
+
+        async def next_of_first():
+            return json.loads(await asyncio.wait_for(first.stdout.readline(), limits.EVENT))
+
+        await serving(next_of_first)
+        beside = await run(tool, "browse", "_light._tcp")
+        through = await run(*use, tool, "browse", "_light._tcp")
+        through_ambit = await run(*use, AMBIT, "browse", "_light._tcp", "--json")
+
+        async def all_find(name):
+            await next_named(beside, name, added=True)
+            await next_named(through, name, added=True)
+            await next_named(through_ambit, name, "found")
+            [found] = await theirs.ambit("resolve", name, "light")
+            assert ours.address in found["addresses"]
+
+        await all_find("Early")
+        await (await run(tool, "register", "Beside", "_light._tcp", "81"))()
+        await all_find("Beside")
+        await (await run(*use, tool, "register", "Through", "_light._tcp", "82"))()
+        await all_find("Through")
+        first.kill()
+        await first.wait()
+        await (await run(*use, tool, "register", "Without", "_light._tcp", "83"))()
+        await all_find("Without")
+        await serving(await run(*hub))
+        await (await run(*use, tool, "register", "Again", "_light._tcp", "84"))()
+        await all_find("Again")
+        for name in ("Early", "Beside", "Through", "Without"):
+            [found] = await theirs.ambit("resolve", name, "light")
+            assert ours.address in found["addresses"]
 
 
 async def test_a_service_with_subtypes_is_found_by_them(hosts, programs):
