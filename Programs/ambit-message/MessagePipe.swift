@@ -408,7 +408,7 @@
       while true {
         let data: Data?
         do { data = try input.read(upToCount: 65_536) } catch {
-          // What has been read is no text to send.
+          // A part of the text is not sent.
           throw CommandFailure(
             .noInput, "standard input can't be read: \(error.localizedDescription)")
         }

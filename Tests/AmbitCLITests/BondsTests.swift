@@ -200,7 +200,10 @@ struct BondsTests {
     let folder = try TestFolder()
     let bonds = try folder.file("bonds", "Dear Ann,\n")
     #expect(chmod(bonds, 0o600) == 0)
-    let device = try folder.file("lamp.json", #"{"name": "Lamp", "services": []}"#)
+    let level = #"{"uuid": "2A19", "value": {"uint8": 87}}"#
+    let device = try folder.file(
+      "lamp.json",
+      #"{"name": "Lamp", "services": [{"uuid": "180F", "characteristics": [\#(level)]}]}"#)
     let end = try await AmbitRun.end(
       "peripheral", device, "--for", "C0:12:34:56:78:9A", "--radio", "sim:empty",
       environment: ["AMBIT_BONDS": bonds])

@@ -100,7 +100,7 @@ struct Peripheral: AsyncParsableCommand {
     let path = try BondOptions.explaining { () throws(BondStoreError) in
       try BondStore.defaultPath(for: radio)
     }
-    // Without the bonds, the address would be called as of the other kind, and nobody would come.
+    // Without the bonds, the address would be called as of the other kind, in vain.
     let bonds = try BondOptions.explaining { () throws(BondStoreError) in
       try path.map { path throws(BondStoreError) in try BondStore(path: path).load() } ?? []
     }

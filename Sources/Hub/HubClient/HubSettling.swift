@@ -1,11 +1,9 @@
-import Dispatch
+import Essentials
 import EventLoop
 
 /// Waits for the clients of sessions whose hub has virtual time, before that advances. Used on its loop only.
 final class HubSettling {
   private let loop: EpollLoop
-  /// Where it waits for clients, so that the loop is free for what they wait for themselves.
-  private let queue = DispatchQueue(label: "ambit.hub.settling")
   /// The sessions whose clients may have work.
   private var unsettled: [HubSessionSlot] = []
   /// The number that the hub waits for; nil for none.
@@ -22,7 +20,7 @@ final class HubSettling {
     unsettled.append(slot)
   }
 
-  /// The hub waits. A hub that asks several times has the last number answered when all is done; the earlier ones at
+  /// The hub waits. A hub with several questions has the last number answered when all is done; the earlier ones at
   /// once after it.
   func begin(_ number: UInt64) {
     if let earlier = self.number { waiting.append(earlier) }
@@ -32,7 +30,7 @@ final class HubSettling {
 
   private var waiting: [UInt64] = []
 
-  /// The connection has ended: nobody waits.
+  /// The connection has ended, and with it the wait.
   func reset() {
     number = nil
     waiting = []
@@ -52,7 +50,8 @@ final class HubSettling {
     }
     isWaiting = true
     let settling = LoopConfined(self, to: loop)
-    queue.async { [loop] in
+    // A thread of its own waits for the clients, so that the loop is free for what they wait for themselves.
+    let hasStarted = DetachedThread.start { [loop] in
       EventThread.run { for slot in slots where slot.isOpen { slot.settle?() } }
       // Behind the requests that the clients have made.
       loop.execute {
@@ -60,5 +59,14 @@ final class HubSettling {
         settling.value.settle()
       }
     }
+    guard !hasStarted else { return }
+    isWaiting = false
+    unsettled = slots
+    loop.schedule(in: Self.threadPause) { [weak self] in
+      if let self, !isWaiting { settle() }
+    }
   }
+
+  /// Between two attempts to get a thread.
+  private static let threadPause = TimeSpan.milliseconds(10)
 }

@@ -193,7 +193,7 @@ package struct HubClientMachine: Sendable {
     case .settled(let number, let wake):
       if hasVirtualTime { write(.settled(number, wake: wake)) }
     case .hasWork(let id):
-      // The hub asks a session that is being opened anyway.
+      // A session that is being opened is settled anyway.
       if hasVirtualTime, sessions[id] != nil, id.rawValue <= lastOpened { write(.hasWork(id)) }
     }
   }

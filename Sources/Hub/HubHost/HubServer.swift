@@ -107,7 +107,7 @@ package final class HubServer: Sendable {
     await loop.run { [core] in core.value.networkProblem = problem }
   }
 
-  /// Waits until all programs have handled what was delivered to them, where the radio's time is virtual. For tests, which
+  /// Waits until all programs have handled the events for them, where the radio's time is virtual. For tests, which
   /// advance the time next.
   package func settle() async {
     await withCheckedContinuation { continuation in

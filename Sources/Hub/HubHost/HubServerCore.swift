@@ -284,18 +284,18 @@ final class HubServerCore {
     }
   }
 
-  /// Asks the program of a session to report that it has handled its events. The closure is called with the time at which
+  /// Has the program of a session report that it has handled its events. The closure is called with the time at which
   /// it is to be asked again, in any case.
   private func settle(_ key: HubSessionKey, _ completion: @escaping (Instant?) -> Void) {
     guard !isClosed, sessions[key] != nil else { return completion(nil) }
     lastSettling += 1
     settlings[lastSettling] = completion
     handle(.settle(key, lastSettling))
-    // Nobody else writes it soon.
+    // No other event writes it soon.
     handle(.turnEnded)
   }
 
-  /// Asks all programs.
+  /// Settles all programs.
   func settleAll(_ completion: @escaping @Sendable () -> Void) {
     let keys = Array(sessions.keys)
     guard !keys.isEmpty else { return completion() }

@@ -1,22 +1,31 @@
 import BluetoothInterface
-import Dispatch
 import Essentials
+import Glibc
 import Synchronization
 
 /// The answer of a program that virtual time waits for. The thread that advances the time waits for it.
-final class SettlingAnswer: Sendable {
+@safe final class SettlingAnswer: @unchecked Sendable {
+  // Sendable because the time has a lock of its own, and a semaphore is for several threads.
   private let wake = Mutex<Instant?>(nil)
-  private let arrival = DispatchSemaphore(value: 0)
+  private let arrival = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
+
+  init() { unsafe sem_init(arrival, 0, 0) }
+
+  deinit {
+    unsafe sem_destroy(arrival)
+    unsafe arrival.deallocate()
+  }
 
   /// The program has handled its events, or is gone. Called once.
   func arrived(_ wake: Instant?) {
     self.wake.withLock { $0 = wake }
-    arrival.signal()
+    unsafe sem_post(arrival)
   }
 
   /// Waits for the program. Returns when it is to be asked again.
   func wait() -> Instant? {
-    arrival.wait()
+    // A signal of the process interrupts it.
+    while unsafe sem_wait(arrival) != 0 {}
     return wake.withLock { $0 }
   }
 }

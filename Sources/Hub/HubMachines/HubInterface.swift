@@ -98,7 +98,7 @@ extension HubMachine {
     case requested(HubSessionKey, HostRequest)
     /// The virtual time of the radio is this, before events of that time.
     case time(Instant)
-    /// The virtual time waits until the program of a session has handled what was delivered to it, by the host's
+    /// The virtual time waits until the program of a session has handled its events, by the host's
     /// session. The number is no other settling's.
     case settle(HubSessionKey, UInt64)
     /// The hub ends.

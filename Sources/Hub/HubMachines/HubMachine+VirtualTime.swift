@@ -21,14 +21,14 @@ extension HubMachine {
     connections[id]?.send(.time(virtualNow))
   }
 
-  /// Asks the program of a session to report that it has handled its events.
+  /// Has the program of a session report that it has handled its events.
   mutating func settle(
     _ hostKey: HubSessionKey, _ number: UInt64, now: Instant, into actions: inout [Action]
   ) {
     let id = (movedSessions[hostKey] ?? hostKey).connection
     guard keptIdentities[hostKey] == nil, connections[id]?.abilities.contains(.virtualTime) == true
     else {
-      // Nobody would answer.
+      // No program would answer.
       return actions.append(.settled(number, wake: nil))
     }
     sendTime(to: id)

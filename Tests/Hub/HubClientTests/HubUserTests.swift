@@ -108,7 +108,7 @@ struct HubUserTests {
     await #expect(throws: HubFailure.unexpected("bytes of another process")) {
       try await HubStatusReader.readWithUser(at: path, within: .seconds(50))
     }
-    // Nobody has asked for the sender.
+    // Here, the sender is of no interest.
     #expect(try await HubStatusReader.read(at: path, within: .seconds(50)).version == "1.2.3")
     await hub.kill()
   }

@@ -93,7 +93,7 @@ private final class Witness: Sendable {
 }
 
 extension Optional {
-  /// Takes a value where there is none.
+  /// Takes the first value.
   fileprivate mutating func replaced(by value: Wrapped) -> Bool {
     guard self == nil else { return false }
     self = value
