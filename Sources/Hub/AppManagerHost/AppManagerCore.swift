@@ -49,6 +49,7 @@ final class AppManagerCore {
   var processTimer: (any LoopTimer)?
   var isSavingProcesses = false
   private var isSaving = false
+  private let saveRetryDelay: TimeSpan
   private var savedChangeCount: UInt64 = 0
   /// Counts failures of apps, and pauses that a person has ended.
   var failureChangeCount: UInt64 = 0
@@ -92,7 +93,8 @@ final class AppManagerCore {
 
   init(
     at path: String, _ provider: any HostSessionProvider, _ store: any AppStore,
-    _ freezer: AppFreezer, limits: AppLimits, serviceLimits: AppServiceLimits,
+    retriesAfter saveRetryDelay: TimeSpan, _ freezer: AppFreezer, limits: AppLimits,
+    serviceLimits: AppServiceLimits,
     socketTimes: HeldSocketTimes, descriptors: DescriptorStore, alerts: AppAlertStyle,
     memory: MemoryFiles, isSimulated: Bool, on loop: EpollLoop,
     onReport: @escaping @Sendable (String) -> Void
@@ -101,6 +103,7 @@ final class AppManagerCore {
     processFile = AppProcessFile(beside: path)
     self.provider = provider
     self.store = store
+    self.saveRetryDelay = saveRetryDelay
     self.freezer = freezer
     self.socketTimes = socketTimes
     self.descriptors = descriptors
@@ -211,7 +214,7 @@ final class AppManagerCore {
     } catch {
       if !isClosed { report("the state of apps can't be written: \(error.reason)") }
       isSaving = true
-      saveTimer?.set(.now + Self.saveRetryDelay)
+      saveTimer?.set(.now + saveRetryDelay)
     }
   }
 
@@ -220,7 +223,6 @@ final class AppManagerCore {
   }
 
   private static let saveDelay = TimeSpan.milliseconds(100)
-  private static let saveRetryDelay = TimeSpan.seconds(30)
 
   func report(_ sentence: String) {
     reports.append(sentence)

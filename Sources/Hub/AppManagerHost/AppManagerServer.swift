@@ -2,7 +2,7 @@ package import AppHubMachines
 package import AppMachines
 import AppSessions
 package import BluetoothInterface
-import Essentials
+package import Essentials
 package import EventLoop
 import Glibc
 import StateFiles
@@ -31,6 +31,7 @@ package final class AppManagerServer: Sendable {
   ///   - path: Where it listens; its folder is made. Core Bluetooth of apps finds it at the same path with `.hub`.
   ///   - provider: The radio's host, best with the same loop.
   ///   - store: The list of apps.
+  ///   - storeRetry: When a write to it that has failed is tried again.
   ///   - freezer: How suspended apps are kept from running.
   ///   - limits: The times and bounds of apps.
   ///   - serviceLimits: Those of tasks and notifications.
@@ -43,7 +44,8 @@ package final class AppManagerServer: Sendable {
   /// - Throws: If it can't listen, another manager does, or the list of apps can't be read.
   package static func start(
     at path: String, _ provider: any HostSessionProvider, store: any AppStore,
-    freezer: AppFreezer = .best, limits: AppLimits = AppLimits(),
+    storeRetry: TimeSpan = .seconds(30), freezer: AppFreezer = .best,
+    limits: AppLimits = AppLimits(),
     serviceLimits: AppServiceLimits = AppServiceLimits(),
     socketTimes: HeldSocketTimes = HeldSocketTimes(), descriptors: DescriptorStore = .none,
     alerts: AppAlertStyle = .terminal, memory: MemoryFiles = MemoryFiles(),
@@ -58,7 +60,8 @@ package final class AppManagerServer: Sendable {
       let processes = AppProcessFile(beside: path).readRunning()
       freezer.removeLeftovers(at: path, but: Set(processes.map(\.mark)))
       let core = AppManagerCore(
-        at: path, provider, store, freezer, limits: limits, serviceLimits: serviceLimits,
+        at: path, provider, store, retriesAfter: storeRetry, freezer, limits: limits,
+        serviceLimits: serviceLimits,
         socketTimes: socketTimes, descriptors: descriptors, alerts: alerts, memory: memory,
         isSimulated: isSimulated, on: loop, onReport: onReport)
       // First, since a task of an app may be due, whose process connects.
