@@ -10,8 +10,9 @@ import Testing
 @testable import AppManagerHost
 
 /// `kill -9` of the app, of its manager and of the hub at instants around a connection and a write, with real processes.
-/// `AMBIT_KILLS` sets the number of instants, and `AMBIT_FIRST_SEED` the seed of the first one. An instant after which nothing
-/// goes on fails with its seed, and ends the run.
+/// `AMBIT_KILLS` sets the number of instants, and `AMBIT_FIRST_SEED` the seed of the first one. Many of them are divided among
+/// four streets, as an instant is mostly waited for; `AMBIT_STREETS` sets another number. An instant after which nothing goes
+/// on fails with its seed, and ends its street.
 @Suite(.timeLimit(.minutes(60)), .serialized)
 struct KillTests {
   private enum Victim: String, CaseIterable {
@@ -29,6 +30,14 @@ struct KillTests {
     var unacknowledgedCount = 0
     /// The process had acknowledged the connection, and ended before it wrote.
     var unwrittenCount = 0
+
+    static func += (a: inout Row, b: Row) {
+      a.count += b.count
+      a.openedCount += b.openedCount
+      a.openedAgainCount += b.openedAgainCount
+      a.unacknowledgedCount += b.unacknowledgedCount
+      a.unwrittenCount += b.unwrittenCount
+    }
   }
 
   private static let lock = "com.example.lock"
@@ -40,32 +49,52 @@ struct KillTests {
   @Test func `A connection that is killed around its write opens the door, or is counted`()
     async throws
   {
-    let first = Self.number("AMBIT_FIRST_SEED") ?? 1
-    let count = Self.number("AMBIT_KILLS") ?? 4
-    let street = try await Street()
-    var rows: [Victim: Row] = [:]
-    for seed in first..<first + count {
-      let victim = seed % 2 == 0 ? Victim.app : .manager
-      try await kill(victim, seed, street, &rows[victim, default: Row()])
-      showProgress(seed - first + 1, of: count, "apps and managers")
-    }
-    await street.close()
-    report(rows)
+    try await kill(4, "apps and managers") { $0 % 2 == 0 ? .app : .manager }
   }
 
   @Test func `A connection whose hub is killed around its write opens the door with the next hub`()
     async throws
   {
+    try await kill(3, "hubs") { _ in .hub }
+  }
+
+  /// Kills at all instants, or at this number of them, and reports what came of it.
+  private func kill(
+    _ defaultCount: UInt64, _ victims: String, _ victim: @escaping @Sendable (UInt64) -> Victim
+  ) async throws {
     let first = Self.number("AMBIT_FIRST_SEED") ?? 1
-    let count = Self.number("AMBIT_KILLS") ?? 3
-    let street = try await Street(hasHub: true)
+    let count = Self.number("AMBIT_KILLS") ?? defaultCount
+    let streetCount = min(Self.number("AMBIT_STREETS") ?? (count < 20 ? 1 : 4), max(1, count))
+    let done = Locked<UInt64>(0)
     var rows: [Victim: Row] = [:]
-    for seed in first..<first + count {
-      try await kill(.hub, seed, street, &rows[.hub, default: Row()])
-      showProgress(seed - first + 1, of: count, "hubs")
+    try await withThrowingTaskGroup(of: [Victim: Row].self) { group in
+      for number in 0..<streetCount {
+        let seeds = Array(
+          first + count * number / streetCount..<first + count * (number + 1) / streetCount)
+        group.addTask {
+          try await Self.kill(seeds, victim) { showProgress(done.add(1), of: count, victims) }
+        }
+      }
+      for try await ofStreet in group {
+        for (victim, row) in ofStreet { rows[victim, default: Row()] += row }
+      }
+    }
+    report(rows)
+  }
+
+  /// The instants of one street.
+  private static func kill(
+    _ seeds: [UInt64], _ victim: @Sendable (UInt64) -> Victim, _ onInstant: () -> Void
+  ) async throws -> [Victim: Row] {
+    let street = try await Street(hasHub: seeds.first.map(victim) == .hub)
+    var rows: [Victim: Row] = [:]
+    for seed in seeds {
+      let victim = victim(seed)
+      try await KillTests().kill(victim, seed, street, &rows[victim, default: Row()])
+      onInstant()
     }
     await street.close()
-    report(rows)
+    return rows
   }
 
   private func showProgress(_ number: UInt64, of count: UInt64, _ victims: String) {
@@ -132,6 +161,8 @@ struct KillTests {
 private final class Street: @unchecked Sendable {
   // Unchecked: what both tasks use is constant or has a lock.
   let folder: String
+  /// The folder of the app.
+  private let place: String
   let radio: LockRadio
   let program: ProgramRun
   private let manager = Locked<Process?>(nil)
@@ -157,13 +188,13 @@ private final class Street: @unchecked Sendable {
     folder = try TestManager.makeFolder()
     radio = try await LockRadio(in: folder)
     program = ProgramRun(folder: folder, hub: hasHub ? folder + "/hub" : nil)
+    place = try TestManager.makeDoorLock(in: folder)
     let counter = OpeningCounter()
     self.counter = counter
     let openings = radio.openings
     task = Task { await counter.follow(openings) }
     if hasHub { try await startHub() }
     try await startManager()
-    let place = try TestManager.makeDoorLock(in: folder)
     try await program.perform(.install(folder: place))
   }
 
@@ -222,6 +253,12 @@ private final class Street: @unchecked Sendable {
 
   /// The person opens the app at home, and leaves.
   func leave() async throws {
+    // Each crash makes the next pause longer, also that of the next manager, up to a quarter of an hour.
+    if try await program.app(Self.lock).failure != nil {
+      step.set("the app is installed anew")
+      try await program.perform(.remove(Self.lock))
+      try await program.perform(.install(folder: place))
+    }
     step.set("the app is opened")
     try await program.perform(.open(Self.lock, attaches: false))
     try await program.until(Self.lock) {
@@ -281,8 +318,18 @@ private final class Street: @unchecked Sendable {
 }
 
 private final class Locked<Value: Sendable>: Sendable {
-  private let value: Mutex<Value>
+  fileprivate let value: Mutex<Value>
   init(_ value: Value) { self.value = Mutex(value) }
   func get() -> Value { value.withLock { $0 } }
   func set(_ new: Value) { value.withLock { $0 = new } }
+}
+
+extension Locked<UInt64> {
+  /// Returns the sum.
+  fileprivate func add(_ number: UInt64) -> UInt64 {
+    value.withLock {
+      $0 += number
+      return $0
+    }
+  }
 }
