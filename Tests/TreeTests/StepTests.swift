@@ -167,6 +167,28 @@ struct StepTests {
     #expect(passed.status == 0 && passed.output.contains("after the build"))
   }
 
+  @Test(
+    "The folder of tests is in memory, unless that is on a disk, absent or no place for programs")
+  func testFolder() throws {
+    let outcome = try Self.run(
+      """
+      TMPDIR=/usual
+      awk() {
+        if [ "${!#}" = /proc/mounts ]; then command awk "${@:1:3}" <<<"$MOUNTS"; else command awk "$@"; fi
+      }
+      df() { printf 'Filesystem\\n%s\\n' "tmpfs 9 9 $FREE 1% /"; }
+      try() { MOUNTS="$1" FREE=$2 test_folder "$PWD" | sed "s:^$PWD$:memory:"; }
+      try "tmpfs $PWD tmpfs rw,nosuid 0 0" 1048576
+      try "tmpfs $PWD tmpfs rw,nosuid 0 0" 1048575
+      try "tmpfs $PWD tmpfs rw,noexec 0 0" 1048576
+      try "/dev/sda $PWD ext4 rw 0 0" 1048576
+      MOUNTS= test_folder "$PWD/absent"
+      """)
+    #expect(outcome.status == 0)
+    #expect(
+      outcome.output.split(separator: "\n") == ["memory"] + Array(repeating: "/usual", count: 4))
+  }
+
   @Test("the tests of the debug tree run one after the other, or a few at a time")
   func width() throws {
     let script = try #require(SourceTree.load("test")).lines.joined(separator: "\n")
@@ -178,7 +200,7 @@ struct StepTests {
         line.contains(" --no-parallel ") || line.contains(#/ --[a-z-]+-width [1-9] /#)
       #expect(isLimited, "thousands at once: \(line)")
     }
-    #expect(count == 5)
+    #expect(count == 7)
   }
 
   /// The environment of `swift build` in `build_product`, as far as the scripts set it, and its last arguments.

@@ -27,6 +27,35 @@ struct TreeTests {
     }
   }
 
+  @Test("A suite in real time runs in one of the processes")
+  func realTimeProcesses() throws {
+    let script = try #require(SourceTree.load("test"))
+    func pattern(_ name: String) throws -> NSRegularExpression {
+      let line = try #require(script.lines.first { $0.hasPrefix("\(name)='") })
+      return try NSRegularExpression(pattern: String(line.dropFirst(name.count + 2).dropLast()))
+    }
+    func matches(_ suite: String, _ name: String) throws -> Bool {
+      let range = NSRange(suite.startIndex..., in: suite)
+      return try pattern(name).firstMatch(in: suite, range: range) != nil
+    }
+    let processes = ["command_line", "pages", "examples", "apps"]
+    var suites: [String: Int] = [:]
+    for file in SourceTree.swiftFiles where file.path.hasPrefix("Tests/") {
+      let parts = file.path.dropLast(".swift".count).split(separator: "/")
+      guard let target = parts.first(where: { $0.hasSuffix("Tests") && $0 != "Tests" }),
+        let suite = parts.last
+      else { continue }
+      let name = "\(target).\(suite)/test()"
+      let found = try processes.filter { try matches(name, $0) }
+      #expect(found.count <= 1, "\(name) runs in \(found)")
+      for process in found {
+        suites[process, default: 0] += 1
+        #expect(try matches(name, "real_time"), "\(name) runs among the unit tests, too")
+      }
+    }
+    #expect(Set(suites.keys) == Set(processes), "a process has no suite")
+  }
+
   /// Waits without a limit of its own, so that a busy machine makes it slow and nothing else.
   private static let realTimeElsewhere: Set = [
     "Tests/ReactiveTests/Schedulers/ClockSchedulerTests.swift"
