@@ -111,7 +111,7 @@ public final class NWBrowser: Sendable, CustomDebugStringConvertible {
       case .failed where new != .cancelled: return nil
       case .failed, .setup, .ready, .waiting: guarded.state = new
       }
-      // Under the lock: the calls are queued in the order of the changes, whatever threads make them.
+      // Under the lock: the calls are queued in the order of the changes, also those of several threads.
       guarded.queue?.async { [self] in
         stateUpdateHandler?(new)
         if new == .cancelled { releaseHandlers() }

@@ -251,7 +251,7 @@ public final class NWListener: Sendable, CustomDebugStringConvertible {
 
   /// Changes the state and has the handler called, unless the listener was cancelled or failed before.
   ///
-  /// Called with the lock, so that the calls are queued in the order of the changes, whatever threads make them.
+  /// Called with the lock, so that the calls are queued in the order of the changes, also those of several threads.
   private func change(to new: State, _ guarded: inout Guarded) {
     switch guarded.state {
     case .cancelled: return

@@ -130,7 +130,7 @@ struct HubFaultTests {
     await exchange(early, "before")
 
     hub?.signal(SIGSTOP)
-    // It does without the hub, which it says: everything begins and goes on.
+    // It does without the hub, and logs that: everything begins and goes on.
     let desk = try await listener("Desk", host)
     await logged("does not answer")
     #expect(await nextFound() == "Desk")
