@@ -30,6 +30,13 @@ extension NetService {
     case text(TXTRecord)
   }
 
+  /// Reports something about an activity, unless it has ended meanwhile.
+  func report(_ event: DelegateEvent, of number: Int) {
+    withState { state in
+      if state.activity?.number == number { inbox.post(DelegateCall(of: number, event)) }
+    }
+  }
+
   /// Calls the delegate, on a run loop.
   func handle(_ notice: DelegateCall) {
     let isCurrent = withState { state in
@@ -41,18 +48,19 @@ extension NetService {
     case .willPublish: delegate?.netServiceWillPublish(self)
     case .published(let name): published(name)
     case .notPublished(let failure):
-      if let number = notice.number { endActivity(number) }
+      if let number = notice.number, !endActivity(number) { return }
       delegate?.netService(self, didNotPublish: failure.dictionary)
     case .accepted(let connection):
       let streams = PipeStreams.pair(ConnectionPipe(connection))
       delegate?.netService(
         self, didAcceptConnectionWith: streams.input, outputStream: streams.output)
     case .willResolve: delegate?.netServiceWillResolve(self)
-    case .resolved(let resolution): resolved(resolution)
+    case .resolved(let resolution): resolved(resolution, notice.number)
     case .notResolved(let failure):
-      if let number = notice.number { endActivity(number) }
+      // Where another thread has ended it, that is reported.
+      if let number = notice.number, !endActivity(number) { return }
       delegate?.netService(self, didNotResolve: failure.dictionary)
-    case .timedOut: timedOut()
+    case .timedOut: timedOut(notice.number)
     case .stopped: delegate?.netServiceDidStop(self)
     case .text(let text): receivedText(text)
     }

@@ -8,16 +8,9 @@ internal import RunLoopSupport
 extension NetService {
   /// Starts publishing, or posts the error.
   func beginPublishing(_ options: Options) {
-    do throws(NetServiceFailure) {
-      guard let number = beginActivity() else { throw .busy }
-      do throws(NetServiceFailure) {
-        try startPublishing(options, number)
-      } catch {
-        endActivity(number)
-        throw error
-      }
-    } catch {
-      inbox.post(DelegateCall(.notPublished(error)))
+    guard let number = beginActivity(refusal: .notPublished(.busy)) else { return }
+    do throws(NetServiceFailure) { try startPublishing(options, number) } catch {
+      endActivity(number, reporting: .notPublished(error))
     }
   }
 
@@ -29,7 +22,7 @@ extension NetService {
       withState { $0.port = Int(listener.port) }
       updateActivity(number) { $0.held.append(listener) }
     }
-    inbox.post(DelegateCall(of: number, .willPublish))
+    report(.willPublish, of: number)
     let registration = discovery.startRegistration(description) { [inbox] event in
       switch event {
       case .registered(let name):

@@ -7,21 +7,17 @@ internal import RunLoopSupport
 extension NetService {
   /// Starts resolving, or posts the error.
   func beginResolving(timeout: TimeInterval) {
-    do throws(NetServiceFailure) {
-      guard let number = beginActivity() else { throw .busy }
-      guard let name = serviceName else {
-        endActivity(number)
-        throw .badArgument
-      }
-      startResolving(name, timeout: timeout, number)
-    } catch {
-      inbox.post(DelegateCall(.notResolved(error)))
+    guard let number = beginActivity(refusal: .notResolved(.busy)) else { return }
+    guard let name = serviceName else {
+      endActivity(number, reporting: .notResolved(.badArgument))
+      return
     }
+    startResolving(name, timeout: timeout, number)
   }
 
   private func startResolving(_ name: ServiceName, timeout: TimeInterval, _ number: Int) {
     withState { $0.endpoints = nil }
-    inbox.post(DelegateCall(of: number, .willResolve))
+    report(.willResolve, of: number)
     let resolver = ServiceResolver(name, on: nil, discovery) { [inbox] result in
       switch result {
       case .success(let resolution): inbox.post(DelegateCall(of: number, .resolved(resolution)))
@@ -36,11 +32,13 @@ extension NetService {
     updateActivity(number) { $0.held.append(timer) }
   }
 
-  /// Reports new addresses. Called on a run loop.
-  func resolved(_ resolution: ServiceResolver.Resolution) {
+  /// Reports new addresses of an activity. Called on a run loop.
+  func resolved(_ resolution: ServiceResolver.Resolution, _ number: Int?) {
     // Without an address it is not reported.
     guard !resolution.addresses.isEmpty else { return }
     let isNews = withState { state in
+      // Another thread may have ended it, and begun the next.
+      guard state.activity?.number == number else { return false }
       let known = Set(state.endpoints ?? [])
       state.hostName = resolution.service.host.description
       state.port = Int(resolution.service.port)
@@ -54,10 +52,11 @@ extension NetService {
     if isNews { delegate?.netServiceDidResolveAddress(self) }
   }
 
-  /// The timeout has passed. Called on a run loop.
-  func timedOut() {
+  /// The timeout of an activity has passed. Called on a run loop.
+  func timedOut(_ number: Int?) {
     let isResolved = withState { $0.activity?.isResolved ?? false }
-    endActivity()
+    // Unless another thread has ended it, which is reported then.
+    guard let number, endActivity(number) else { return }
     if isResolved {
       delegate?.netServiceDidStop(self)
     } else {

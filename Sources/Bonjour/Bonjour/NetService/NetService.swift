@@ -165,10 +165,13 @@ open class NetService: NSObject, @unchecked Sendable {
 
   // MARK: Activities
 
-  /// Begins to be busy; nil if the service is so already.
-  func beginActivity() -> Int? {
+  /// Begins to be busy. If the service is so already, `refusal` is reported and the result is nil.
+  func beginActivity(refusal: DelegateEvent) -> Int? {
     withState { state in
-      guard state.activity == nil else { return nil }
+      guard state.activity == nil else {
+        inbox.post(DelegateCall(refusal))
+        return nil
+      }
       state.lastNumber += 1
       state.activity = Activity(number: state.lastNumber)
       return state.lastNumber
@@ -184,14 +187,18 @@ open class NetService: NSObject, @unchecked Sendable {
     }
   }
 
-  /// Ends the activity with a number, or the present one if nil. Returns false if it isn't running.
+  /// Ends the activity with a number, or the present one if nil, and has the end reported. Returns false if it isn't
+  /// running.
+  ///
+  /// The call is queued under the lock: before a start on another thread can report its own.
   @discardableResult
-  func endActivity(_ number: Int? = nil) -> Bool {
+  func endActivity(_ number: Int?, reporting event: DelegateEvent? = nil) -> Bool {
     let ended = withState { state -> Activity? in
       guard let activity = state.activity, number ?? activity.number == activity.number else {
         return nil
       }
       state.activity = nil
+      if let event { inbox.post(DelegateCall(event)) }
       return activity
     }
     // What it held is released here, outside the lock.
@@ -201,8 +208,7 @@ open class NetService: NSObject, @unchecked Sendable {
   /// Stops publishing or resolving, and calls `netServiceDidStop`, even if the service is released
   /// immediately. No effect if the service is neither published nor resolved.
   open func stop() {
-    guard endActivity() else { return }
-    inbox.post(DelegateCall(.stopped(inbox.isScheduled ? self : nil)))
+    endActivity(nil, reporting: .stopped(inbox.isScheduled ? self : nil))
   }
 
   // MARK: Publishing

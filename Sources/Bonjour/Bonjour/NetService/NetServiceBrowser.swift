@@ -116,35 +116,24 @@ open class NetServiceBrowser: NSObject, @unchecked Sendable {
   /// Stops the search, and calls `netServiceBrowserDidStopSearch`. No effect if no search is
   /// running.
   open func stop() {
-    if end() { inbox.post(DelegateCall(event: .stopped)) }
+    end(nil, reporting: .stopped)
   }
 
   private func begin(_ makeRequest: () throws(DNSWireError) -> QueryRequest) {
-    do throws(NetServiceFailure) {
-      try start(makeRequest)
-    } catch {
-      inbox.post(DelegateCall(event: .notSearched(error)))
-    }
-  }
-
-  private func start(
-    _ makeRequest: () throws(DNSWireError) -> QueryRequest
-  ) throws(NetServiceFailure) {
+    let request = try? makeRequest()
+    // Calls are queued under the lock, in the order of starts and stops, whatever threads make them.
     let number = lock.withLock { () -> Int? in
-      guard search == nil else { return nil }
+      guard search == nil, request != nil else {
+        let failure: NetServiceFailure = search == nil ? .badArgument : .busy
+        inbox.post(DelegateCall(event: .notSearched(failure)))
+        return nil
+      }
       lastNumber += 1
       search = Search(number: lastNumber)
+      inbox.post(DelegateCall(number: lastNumber, event: .willSearch))
       return lastNumber
     }
-    guard let number else { throw .busy }
-    let request: QueryRequest
-    do throws(DNSWireError) {
-      request = try makeRequest()
-    } catch {
-      end(number)
-      throw .badArgument
-    }
-    inbox.post(DelegateCall(number: number, event: .willSearch))
+    guard let number, let request else { return }
     let batches = EventBatches { [inbox] in
       inbox.post(DelegateCall(number: number, event: .found($0)))
     }
@@ -152,11 +141,15 @@ open class NetServiceBrowser: NSObject, @unchecked Sendable {
     lock.withLock { if search?.number == number { search?.query = query } }
   }
 
+  /// Ends the search with a number, or the present one if nil, and has the end reported. Returns false if it isn't
+  /// running.
   @discardableResult
-  private func end(_ number: Int? = nil) -> Bool {
+  private func end(_ number: Int?, reporting event: DelegateEvent? = nil) -> Bool {
     let ended = lock.withLock { () -> Search? in
       guard let search, number ?? search.number == search.number else { return nil }
       self.search = nil
+      // Before a start on another thread can report its own.
+      if let event { inbox.post(DelegateCall(event: event)) }
       return search
     }
     // Its query is released here, outside the lock.
@@ -179,11 +172,15 @@ open class NetServiceBrowser: NSObject, @unchecked Sendable {
   private func handle(_ events: [FoundEvent], of number: Int?) {
     for event in events {
       guard case .failed(let error) = event.event else { continue }
-      end(number)
+      // Unless another thread has stopped it, which is reported then.
+      guard end(number) else { return }
       delegate?.netServiceBrowser(self, didNotSearch: NetServiceFailure(error).dictionary)
       return
     }
-    let changes = lock.withLock { events.compactMap { search?.take($0, discovery) } }
+    let changes = lock.withLock {
+      // Another thread may have begun the next search.
+      search?.number == number ? events.compactMap { search?.take($0, discovery) } : []
+    }
     for (index, change) in changes.enumerated() {
       // The delegate may have stopped the search.
       guard lock.withLock({ search?.number == number }) else { return }

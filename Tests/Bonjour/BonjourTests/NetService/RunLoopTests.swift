@@ -54,6 +54,45 @@ struct RunLoopTests {
     await thread.end()
   }
 
+  @Test(arguments: [true, false])
+  func `A stop is reported before the start that another thread makes meanwhile`(
+    _ isPublished: Bool
+  ) async {
+    let service = service()
+    service.schedule(in: thread.loop, forMode: .default)
+    let start: @Sendable () -> Void = {
+      if isPublished { service.publish() } else { service.resolve(withTimeout: 0) }
+    }
+    let begun = isPublished ? "will publish Desk lamp" : "will resolve"
+    start()
+    #expect(await recorder.events.next() == begun)
+    discovery.onEnd(start)
+    service.stop()
+    #expect(await recorder.events.next(2) == ["stopped", begun])
+    #expect(discovery.published.filter(\.isLive).count == (isPublished ? 1 : 0))
+    await thread.end()
+  }
+
+  @Test func `A browser's stop is reported before the search that another thread begins meanwhile`()
+    async
+  {
+    let recorder = BrowserRecorder()
+    let browser = await thread.run { [discovery] in
+      DiscoveryContext.$override.withValue(discovery) {
+        let browser = NetServiceBrowser()
+        browser.delegate = recorder
+        return browser
+      }
+    }
+    browser.searchForBrowsableDomains()
+    #expect(await recorder.events.next() == "will search")
+    discovery.onEnd { browser.searchForBrowsableDomains() }
+    browser.stop()
+    #expect(await recorder.events.next(2) == ["stopped", "will search"])
+    #expect(discovery.requests.count == 1)
+    await thread.end()
+  }
+
   @Test("a mode in which the loop does not run is not served")
   func modes() async throws {
     let mode = RunLoop.Mode("test")

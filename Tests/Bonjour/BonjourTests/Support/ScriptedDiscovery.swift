@@ -27,8 +27,13 @@ final class ScriptedDiscovery: DiscoveryProvider {
   /// Whether a token is still held.
   final class Liveness: Sendable {
     private let value = Mutex(true)
+    private let onEnd: @Sendable () -> Void
+    init(onEnd: @escaping @Sendable () -> Void = {}) { self.onEnd = onEnd }
     var isLive: Bool { value.withLock { $0 } }
-    func end() { value.withLock { $0 = false } }
+    func end() {
+      value.withLock { $0 = false }
+      onEnd()
+    }
   }
 
   private struct Search {
@@ -58,6 +63,7 @@ final class ScriptedDiscovery: DiscoveryProvider {
     var timers: [Timer] = []
     var now = 0.0
     var onAnnounce: (@Sendable () -> Void)?
+    var onEnd: (@Sendable () -> Void)?
     var networkObservers: [(call: @Sendable () -> Void, liveness: Liveness)] = []
     var path: NetworkPath?
   }
@@ -72,7 +78,7 @@ final class ScriptedDiscovery: DiscoveryProvider {
     _ request: QueryRequest, on interface: InterfaceIndex?,
     onEvent: @escaping @Sendable (FoundEvent) -> Void
   ) -> any Sendable & AnyObject {
-    let liveness = Liveness()
+    let liveness = Liveness { [weak self] in self?.ended() }
     state.withLock {
       $0.searches.append(
         Search(request: request, interface: interface, onEvent: onEvent, liveness: liveness))
@@ -83,7 +89,7 @@ final class ScriptedDiscovery: DiscoveryProvider {
   func startRegistration(
     _ service: ServiceRegistration, onEvent: @escaping @Sendable (RegistrationEvent) -> Void
   ) -> any DiscoveryRegistration {
-    let liveness = Liveness()
+    let liveness = Liveness { [weak self] in self?.ended() }
     let index = state.withLock { state in
       state.published.append(Published(service: service, onEvent: onEvent, liveness: liveness))
       return state.published.count - 1
@@ -156,6 +162,17 @@ final class ScriptedDiscovery: DiscoveryProvider {
   /// Has this called whenever something begins to be published.
   func onAnnounce(_ call: @escaping @Sendable () -> Void) {
     state.withLock { $0.onAnnounce = call }
+  }
+
+  /// Has this called once, when the next query or publication is let go of.
+  func onEnd(_ call: @escaping @Sendable () -> Void) { state.withLock { $0.onEnd = call } }
+
+  private func ended() {
+    let call = state.withLock { state in
+      defer { state.onEnd = nil }
+      return state.onEnd
+    }
+    call?()
   }
 
   /// How many timers run.
