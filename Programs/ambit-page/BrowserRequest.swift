@@ -71,8 +71,16 @@ import StateFiles
       guard output.isJSON else {
         let date = browser.admittedAt.formatted(.iso8601.dateSeparator(.dash).timeSeparator(.colon))
         let address = browser.address ?? "-"
-        return output.line(
-          Fit.safe("\(browser.id)  \(date)  port \(browser.port)  \(address)  \(browser.agent)"))
+        let line = FittedLine(
+          first: "", next: "  ",
+          parts: [
+            .init(browser.id, browser.id), .init("  ", date, date),
+            .init("  ", "port \(browser.port)", "port \(browser.port)"),
+            .init("  ", Fit.safe(address), Fit.safe(address)),
+            .init("  ", Fit.safe(browser.agent), Fit.safe(browser.agent)),
+          ])
+        for text in line.linesOfTerminal { output.line(text) }
+        return
       }
       var members: [JSON.Member] = [
         .init(key: "event", value: .string("browser")),

@@ -202,7 +202,12 @@ struct InspectionReport {
         ]))
     }
     output.line("")
-    output.line(style.bold(name ?? "Service") + "  " + style.dim(uuid.description))
+    let title = name ?? "Service"
+    let parts = [
+      FittedLine.Part(title, style.bold(title)),
+      FittedLine.Part("  ", uuid.description, style.dim(uuid.description)),
+    ]
+    write(FittedLine(first: "", next: "  ", parts: parts))
   }
 
   func characteristic(
@@ -222,11 +227,21 @@ struct InspectionReport {
       ]
       return output.object(.object(head).adding(Self.members(value)))
     }
-    let title = Fit.column(name ?? "Characteristic", 30)
-    let line =
-      (isLast ? "└─ " : "├─ ") + title + " " + style.dim(uuid.description) + " "
-      + style.cyan(properties.joined(separator: ", "))
-    output.line(line + text(value))
+    let title = name ?? "Characteristic"
+    let names = properties.joined(separator: ", ")
+    let space = String(repeating: " ", count: max(0, 30 - Fit.width(title)) + 1)
+    let parts = [
+      FittedLine.Part(title, title),
+      FittedLine.Part(space, uuid.description, style.dim(uuid.description)),
+      FittedLine.Part(" ", names, style.cyan(names)),
+    ]
+    write(
+      FittedLine(
+        first: isLast ? "└─ " : "├─ ", next: isLast ? "   " : "│  ", parts: parts + part(value)))
+  }
+
+  private func write(_ line: FittedLine) {
+    for text in line.lines(columns: Terminal.tableWidth) { output.line(text) }
   }
 
   func descriptor(
@@ -244,15 +259,26 @@ struct InspectionReport {
       ]
       return output.object(.object(head).adding(Self.members(value)))
     }
-    let line = "\(isUnderLast ? " " : "│")     \(name ?? "Descriptor")  \(uuid)"
-    output.line(style.dim(line) + text(value))
+    let title = name ?? "Descriptor"
+    let start = isUnderLast ? "      " : "│     "
+    let parts = [
+      FittedLine.Part(title, style.dim(title)),
+      FittedLine.Part("  ", uuid.description, style.dim(uuid.description)),
+    ]
+    write(FittedLine(first: style.dim(start), next: start, parts: parts + part(value)))
   }
 
-  private func text(_ value: Inspect.Reading) -> String {
+  private func part(_ value: Inspect.Reading) -> [FittedLine.Part] {
     switch value {
-    case .notRead: ""
-    case .value(let value): "  " + value.line(style, byteCountMax: output.valueByteCountMax)
-    case .refused(let sentence): "  " + style.yellow(Fit.safe(sentence))
+    case .notRead: return []
+    case .value(let value):
+      let most = output.valueByteCountMax
+      return [
+        .init("  ", value.line(.plain, byteCountMax: most), value.line(style, byteCountMax: most))
+      ]
+    case .refused(let sentence):
+      let safe = Fit.safe(sentence)
+      return [.init("  ", safe, style.yellow(safe))]
     }
   }
 
