@@ -18,6 +18,7 @@ struct LineEditorTests {
         wordCharacterCount: word.count, candidates: words.filter { $0.hasPrefix(word) })
     }
     var decoder = KeyDecoder()
+    decoder.hasAlt = true
     var outcomes: [LineEditor.Outcome] = []
     for key in decoder.decode(Array(text.utf8)) {
       if let outcome = editor.press(key) { outcomes.append(outcome) }
@@ -36,6 +37,35 @@ struct LineEditorTests {
     ])
   func keys(typed text: String, line: String) {
     #expect(Self.typed(text + "\r").outcomes == [.line(line)])
+  }
+
+  @Test(
+    "keys with Alt go and delete by words, and one without meaning inserts nothing",
+    arguments: [
+      ("one two\u{1B}bX", "one Xtwo"), ("one two\u{1}\u{1B}fX", "oneX two"),
+      ("one two\u{1}\u{1B}d", " two"), ("one two\u{1B}\u{7F}", "one "), ("a\u{1B}xb", "ab"),
+      ("a\u{1B}äb", "ab"), ("ab\u{14}", "ba"), ("abc\u{1B}[D\u{14}d", "acbd"), ("a\u{14}", "a"),
+    ])
+  func keysWithAlt(typed text: String, line: String) {
+    #expect(Self.typed(text + "\r").outcomes == [.line(line)])
+  }
+
+  @Test("an escape is a key of its own before a character, where none has Alt")
+  func noAlt() {
+    var decoder = KeyDecoder()
+    #expect(decoder.decode(Array("\u{1B}q".utf8)) == [.escape, .character("q")])
+  }
+
+  @Test(
+    "Ctrl-C and Ctrl-Z are keys in their order: a line with text is emptied, and what follows stays"
+  )
+  func interruptAndStop() {
+    #expect(Self.typed("read 2A19\u{3}\r").outcomes == [.line("")])
+    #expect(Self.typed("abc\u{3}mtu\r").outcomes == [.line("mtu")])
+    #expect(String(Self.typed("abc\u{3}mtu").editor.text) == "mtu")
+    #expect(Self.typed("a\u{3}\u{3}b").outcomes == [.interrupt])
+    let stopped = Self.typed("ab\u{1A}c")
+    #expect(stopped.outcomes == [.stop] && String(stopped.editor.text) == "abc")
   }
 
   @Test("NUL, which Linux makes of a Ctrl-D between two lines, ends an empty line as well")

@@ -21,7 +21,7 @@ struct ShellTests {
         .write("FFF1", .init(text: "01", format: .hex), withoutResponse: true)
       ),
       ("unsubscribe", .unsubscribe([])), ("wait 500ms", .wait(Seconds(span: .milliseconds(500)))),
-      ("quit", .quit),
+      ("quit", .quit), ("help", .help(nil)), ("help read", .help("read")),
     ])
   func commands(line: String, command: ShellCommand) throws {
     #expect(try ShellCommand(line) == command)
@@ -29,10 +29,41 @@ struct ShellTests {
 
   @Test(
     "a wrong line is refused in a session",
-    arguments: ["raed 2A19", "read", "write 2A19", "wait", "wait soon", "read \"2A19", "rssi now"])
+    arguments: [
+      "raed 2A19", "read", "write 2A19", "wait", "wait soon", "read \"2A19", "rssi now",
+      "help read write",
+    ])
   func wrong(line: String) {
     let failure = #expect(throws: CommandFailure.self) { try ShellCommand(line) }
     #expect(failure?.status == .usage)
+  }
+
+  @Test("each command has help, whose lines fit", arguments: [24, 40, 53, 54, 70, 80, 200])
+  func help(columns: Int) throws {
+    for name in ShellCommand.names {
+      let lines = try #require(ShellHelp.lines(of: name, columns: columns))
+      #expect(lines[0].contains(name) || name == "connect")
+    }
+    #expect(ShellHelp.lines(of: "raed", columns: columns) == nil)
+    let all = try #require(ShellHelp.lines(of: nil, columns: columns))
+    #expect(all.allSatisfy { Fit.width($0) <= max(columns, 29) })
+    let words = ShellHelp.rows.flatMap { ($0.syntax + " " + $0.text).split(separator: " ") }
+    #expect(all.flatMap { $0.split(separator: " ") } == words, "no word is broken")
+  }
+
+  @Test("the parts of a line that don't fit go below it", arguments: 12...80)
+  func fittedLines(columns: Int) {
+    let parts = [
+      FittedLine.Part("Heart Rate", "Heart Rate"), .init("   ", "2A37", "<2A37>"),
+      .init(" ", "read, write, notify", "<read, write, notify>"), .init("  ", "72 bpm", "<72 bpm>"),
+    ]
+    let line = FittedLine(first: "├─ ", next: "│  ", parts: parts)
+    let lines = line.lines(columns: columns)
+    #expect(lines.allSatisfy { Fit.width($0.filter { $0 != "<" && $0 != ">" }) <= columns })
+    let words = lines.flatMap { $0.split(separator: " ") }.filter { $0 != "├─" && $0 != "│" }
+    let shown = words.joined(separator: " ").filter { $0 != "<" && $0 != ">" }
+    #expect(shown == "Heart Rate 2A37 read, write, notify 72 bpm")
+    #expect(line.lines(columns: .max).count == 1)
   }
 
   @Test("a script runs over one connection")
@@ -128,5 +159,74 @@ struct ShellTests {
     try shell.write("\u{4}")
     #expect(await shell.end().status == 0)
     #expect(ShellHistory(path: folder.path + "/ambit/shell-history").load().last == "read 2A19")
+  }
+
+  /// A session on a terminal, connected, with its prompt.
+  private static func session(in folder: borrowing TestFolder, jobScript: String? = nil)
+    async throws
+    -> AmbitRun
+  {
+    let shell = try AmbitRun(
+      ["shell", "strap"], environment: ["XDG_STATE_HOME": folder.path, "TERM": "xterm"],
+      onTerminal: true, jobScript: jobScript, drawsScreen: false)
+    #expect(await shell.output.next(containing: "Connected to") != nil)
+    try shell.write("subscribe 2A37\r")
+    // The next line is edited, below a value: keys are keys.
+    while let line = await shell.output.next(containing: "bpm") {
+      if line.contains("> \r") { break }
+    }
+    return shell
+  }
+
+  @Test(
+    "Ctrl-C takes away the text before it and nothing behind it, however the keys arrive",
+    arguments: [
+      ["read 2A19\u{3}\rmtu\r"], ["read 2A19", "\u{3}\rmtu\r"], ["read 2A19\u{3}mtu\r"],
+      ["read 2A19", "\u{3}", "mtu\r"],
+    ])
+  func interruptedLine(pieces: [String]) async throws {
+    let folder = try TestFolder()
+    let shell = try await Self.session(in: folder)
+    for piece in pieces { try shell.write(piece) }
+    #expect(await shell.output.next(containing: " bytes") != nil)
+    try shell.write("\u{4}")
+    let end = await shell.end()
+    #expect(end.status == 0 && !end.output.contains { $0.contains("%") }, "\(end)")
+    let lines = ShellHistory(path: folder.path + "/ambit/shell-history").load()
+    #expect(lines == ["subscribe 2A37", "mtu"])
+  }
+
+  @Test("Ctrl-C at an empty line ends the session, and no key behind it is a command")
+  func interruptedSession() async throws {
+    let folder = try TestFolder()
+    let shell = try await Self.session(in: folder)
+    try shell.write("\u{3}mtu\r")
+    let end = await shell.end()
+    #expect(end.status == 128 + SIGINT && !end.output.contains { $0.contains(" bytes") }, "\(end)")
+  }
+
+  @Test("Ctrl-C that came together with a command ends the command alone")
+  func interruptedCommand() async throws {
+    let folder = try TestFolder()
+    let shell = try await Self.session(in: folder)
+    try shell.write("wait 1000\rrssi\u{3}mtu\r")
+    #expect(await shell.output.next(containing: "Given up") != nil)
+    #expect(await shell.output.next(containing: " bytes") != nil)
+    try shell.write("\u{4}")
+    #expect(await shell.end().status == 0)
+  }
+
+  @Test("Ctrl-Z stops the session with its line, which goes on with the keys behind it")
+  func stopped() async throws {
+    let folder = try TestFolder()
+    let shell = try await Self.session(
+      in: folder, jobScript: "$ambit; echo is stopped; stty -a; fg")
+    try shell.write("mt\u{1A}u\r")
+    #expect(await shell.output.next(containing: "is stopped") != nil)
+    let settings = await shell.output.next(containing: "isig")
+    #expect(settings?.contains("-isig") == false && settings?.contains(" icanon") == true)
+    #expect(await shell.output.next(containing: " bytes") != nil)
+    try shell.write("\u{4}")
+    #expect(await shell.end().status == 0)
   }
 }

@@ -20,6 +20,8 @@ final class Interrupts: Sendable {
   /// How often a job in the background that wants the whole screen looks whether it is there.
   private static let backgroundTime = DispatchTimeInterval.milliseconds(100)
 
+  /// How often a reader of keys looks whether the terminal is this program's again, in microseconds.
+  private static let suspendedPause: UInt32 = 50_000
   /// How long the clean-up may take while the process runs. After it the process ends without.
   private static let cleanUpTime = Duration.seconds(5)
   /// The signals that end the process.
@@ -90,6 +92,21 @@ final class Interrupts: Sendable {
     state.withLock { $0.stopInterceptor = body }
   }
 
+  /// Does what Ctrl-C does in a terminal that makes signals of keys: interrupts all programs of this job. This one
+  /// handles it a moment later, as any signal.
+  func interruptByKey() {
+    guard !Self.inheritedIgnored.contains(SIGINT) else { return }
+    kill(0, SIGINT)
+  }
+
+  /// Stops all programs of this job, as Ctrl-Z does, until the terminal is this program's again. Waits.
+  func stopByKey() {
+    terminalQueue.sync {
+      if Self.inheritedIgnored.contains(SIGTSTP) { continued() } else { stop(withJob: true) }
+    }
+    while Terminal.isSuspended { usleep(Self.suspendedPause) }
+  }
+
   private func handle(_ number: Int32) {
     if number == SIGINT, let interceptor = state.withLock(\.interceptor), interceptor() { return }
     if number == SIGTSTP, let interceptor = state.withLock(\.stopInterceptor), interceptor() {
@@ -146,9 +163,9 @@ final class Interrupts: Sendable {
   // MARK: Ctrl-Z
 
   /// Gives the terminal back and stops, until the shell continues the job.
-  private func stop() {
+  private func stop(withJob: Bool = false) {
     Terminal.suspend()
-    Self.stopProcess()
+    Self.stopProcess(withJob: withJob)
     continued()
   }
 
@@ -171,7 +188,7 @@ final class Interrupts: Sendable {
 
   /// Stops as if the signal were not watched. Returns when continued, or at once where no shell is
   /// there to continue it.
-  private static func stopProcess() {
+  private static func stopProcess(withJob: Bool = false) {
     var stopping = sigset_t()
     sigemptyset(&stopping)
     sigaddset(&stopping, SIGTSTP)
@@ -181,6 +198,12 @@ final class Interrupts: Sendable {
     // Dispatch watches the signal with a handler of its own.
     var watching = sigaction()
     sigaction(SIGTSTP, &standard, &watching)
+    if withJob {
+      // This process last, as the others couldn't be signalled any more.
+      signal(SIGTSTP, SIG_IGN)
+      kill(0, SIGTSTP)
+      sigaction(SIGTSTP, &standard, nil)
+    }
     pthread_sigmask(SIG_UNBLOCK, &stopping, &mask)
     raise(SIGTSTP)
     pthread_sigmask(SIG_SETMASK, &mask, nil)

@@ -123,7 +123,7 @@ final class ShellSession: Sendable {
   private func readCommands() async throws {
     if let terminal {
       Interrupts.shared.intercept { [running] in
-        guard let task = running.value else { return terminal.clear() }
+        guard let task = running.value else { return terminal.interrupt() }
         task.cancel()
         return true
       }
@@ -207,6 +207,7 @@ final class ShellSession: Sendable {
   private func run(_ command: ShellCommand) async throws {
     let task = Task { try await self.perform(command) }
     running.update { $0 = task }
+    if command != .nothing, terminal?.takeInterrupt() == true { task.cancel() }
     defer {
       running.update { $0 = nil }
       // The line that a question waited for is the next command's.
@@ -234,7 +235,12 @@ final class ShellSession: Sendable {
   private func perform(_ command: ShellCommand) async throws {
     switch command {
     case .nothing, .quit: return
-    case .help: note(ShellCommand.helpText)
+    case .help(let name):
+      guard let lines = ShellHelp.lines(of: name, columns: Terminal.errorColumns) else {
+        throw CommandFailure(
+          .usage, "unknown command \"\(name ?? "")\"; help lists the commands")
+      }
+      note(lines.joined(separator: "\n"))
     case .wait(let time): try await Task.sleep(for: time.duration)
     case .status: try await StatusReport(device.session).write()
     case .disconnect: await device.disconnect()

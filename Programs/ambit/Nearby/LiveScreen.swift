@@ -91,7 +91,7 @@ final class LiveScreen: Sendable {
       var bytes = [UInt8](repeating: 0, count: 256)
       let count = Glibc.read(STDIN_FILENO, &bytes, bytes.count)
       if count > 0 {
-        post.yield(.keys(Array(bytes[..<count])))
+        Self.post(bytes[..<count], to: post)
       } else {
         source.cancel()
         post.yield(.inputEnded)
@@ -99,6 +99,20 @@ final class LiveScreen: Sendable {
     }
     source.resume()
     return source
+  }
+
+  /// Posts keys, in order with Ctrl-C and Ctrl-Z, which work whatever the view waits for. Nothing behind a Ctrl-C
+  /// is a key of the view.
+  private static func post(
+    _ bytes: ArraySlice<UInt8>, to post: AsyncStream<Event>.Continuation
+  ) {
+    let (interrupt, stop) = (UInt8(0x03), UInt8(0x1A))
+    let end = bytes.firstIndex { $0 == interrupt || $0 == stop } ?? bytes.endIndex
+    if end > bytes.startIndex { post.yield(.keys(Array(bytes[..<end]))) }
+    guard end < bytes.endIndex else { return }
+    guard bytes[end] == stop else { return Interrupts.shared.interruptByKey() }
+    Interrupts.shared.stopByKey()
+    Self.post(bytes[(end + 1)...], to: post)
   }
 
   /// Makes this screen the host's pairing agent, unless no pairings are accepted: it only shows that then.

@@ -11,6 +11,10 @@ struct LineEditor: Sendable {
     /// The words that complete the line, to be listed above it.
     case candidates([String])
     case clearScreen
+    /// Ctrl-C on an empty line.
+    case interrupt
+    /// Ctrl-Z.
+    case stop
   }
 
   /// What a line has room for; further characters are ignored.
@@ -47,6 +51,8 @@ struct LineEditor: Sendable {
     case .enter: return .line(takeLine())
     case .control("i"): return completeWord(lists: isSecondTab)
     case .control("l"): return .clearScreen
+    case .control("c"): return clear() ? nil : .interrupt
+    case .control("z"): return .stop
     // Linux hands out a Ctrl-D as NUL that came while a command ran, when the terminal edited lines itself.
     case .control("d") where text.isEmpty, .control("`") where text.isEmpty: return .end
     case .up: recall(-1)
@@ -73,14 +79,16 @@ struct LineEditor: Sendable {
     case .right, .control("f"): cursor = min(text.count, cursor + 1)
     case .home, .control("a"): cursor = 0
     case .end, .control("e"): cursor = text.count
-    case .wordLeft: cursor = startOfWord()
-    case .wordRight: cursor = endOfWord()
+    case .wordLeft, .alt("b"): cursor = startOfWord()
+    case .wordRight, .alt("f"): cursor = endOfWord()
     case .backspace: remove(max(0, cursor - 1)..<cursor, keeps: false)
     case .delete, .control("d"): remove(cursor..<min(text.count, cursor + 1), keeps: false)
     case .control("w"): remove(startOfWord()..<cursor)
     case .control("u"): remove(0..<cursor)
     case .control("k"): remove(cursor..<text.count)
+    case .alt("d"): remove(cursor..<endOfWord())
     case .control("y"): insert(removed)
+    case .control("t"): transpose()
     case .character(let character): insert([character])
     default: break
     }
@@ -103,6 +111,13 @@ struct LineEditor: Sendable {
     if keeps { removed = Array(text[range]) }
     text.removeSubrange(range)
     cursor = range.lowerBound
+  }
+
+  /// Exchanges the characters around the cursor, at the end of the line the last two.
+  private mutating func transpose() {
+    guard cursor > 0, text.count > 1 else { return }
+    cursor = min(text.count, cursor + 1)
+    text.swapAt(cursor - 2, cursor - 1)
   }
 
   private func startOfWord() -> Int {

@@ -11,6 +11,10 @@ final class LineTerminal: Sendable {
     var keys: [Key] = []
     var prompt = ""
     var isReading = false
+    /// Whether the line was left where it is, because the program stops: it is drawn anew below.
+    var isLeft = false
+    /// Whether a line was read.
+    var hasRead = false
     /// The row of the cursor within the drawn lines.
     var cursorRow = 0
   }
@@ -33,6 +37,7 @@ final class LineTerminal: Sendable {
     self.promptWidth = promptWidth
     state.update { state in
       state.prompt = prompt
+      state.decoder.hasAlt = true
       state.editor.history = history
       state.editor.complete = complete
     }
@@ -46,14 +51,26 @@ final class LineTerminal: Sendable {
       draw(&state)
     }
     while true {
-      let result: String?? = state.update { state in
+      let outcome: LineEditor.Outcome? = state.update { state in
         let outcome = handleKeys(&state)
-        if outcome != nil { state.isReading = false }
+        switch outcome {
+        case .line, .end: (state.isReading, state.hasRead) = (false, true)
+        default: break
+        }
         return outcome
       }
-      if let result {
+      switch outcome {
+      case .line(let line):
         Terminal.restore()
-        return result
+        return line
+      case .end:
+        Terminal.restore()
+        return nil
+      case .stop:
+        Interrupts.shared.stopByKey()
+        continue
+      case .interrupt: Interrupts.shared.interruptByKey()
+      case .candidates, .clearScreen, nil: break
       }
       switch readBytes() {
       case .some(let bytes):
@@ -71,7 +88,7 @@ final class LineTerminal: Sendable {
   /// Runs a body that prints; the line moves below what it prints. Not from within such a body.
   func above(_ body: () -> Void) {
     state.update { state in
-      guard state.isReading else { return body() }
+      guard state.isReading, !state.isLeft else { return body() }
       erase(&state)
       body()
       draw(&state)
@@ -82,6 +99,10 @@ final class LineTerminal: Sendable {
   func redraw() {
     state.update { state in
       guard state.isReading, !Terminal.isInBackground else { return }
+      if state.isLeft {
+        state.isLeft = false
+        return draw(&state)
+      }
       // Most terminals break long lines anew when they get narrower or wider.
       state.cursorRow = drawing(state.editor, state).cursorRow
       erase(&state)
@@ -89,13 +110,24 @@ final class LineTerminal: Sendable {
     }
   }
 
-  /// Empties the line; returns whether it had text.
-  func clear() -> Bool {
+  /// Takes an interrupt that is no key, while no command runs: empties the line.
+  /// - Returns: Whether it is done. Between two lines it was for a command that has just ended.
+  func interrupt() -> Bool {
     state.update { state in
-      guard state.isReading else { return false }
+      guard state.isReading else { return state.hasRead }
       erase(&state)
       defer { draw(&state) }
       return state.editor.clear()
+    }
+  }
+
+  /// Whether a Ctrl-C came with the end of the last line, which is for its command. As everywhere in terminals, it takes
+  /// away what was typed ahead of it.
+  func takeInterrupt() -> Bool {
+    state.update { state in
+      guard let last = state.keys.lastIndex(of: .control("c")) else { return false }
+      state.keys.removeFirst(last + 1)
+      return true
     }
   }
 
@@ -135,23 +167,30 @@ final class LineTerminal: Sendable {
     }
   }
 
-  /// Handles keys up to the end of a line; returns the line, or nil in it at the end of the input.
-  private func handleKeys(_ state: inout State) -> String?? {
+  /// Handles keys up to one that the reader has to handle: the end of a line or of the input, an interrupt or a stop.
+  private func handleKeys(_ state: inout State) -> LineEditor.Outcome? {
     guard !state.keys.isEmpty else { return nil }
     var rest = state.keys[...]
     defer { state.keys = Array(rest) }
     erase(&state)
     while let key = rest.popFirst() {
       let before = state.editor
-      switch state.editor.press(key) {
+      let outcome = state.editor.press(key)
+      switch outcome {
       case nil: break
-      case .line(let line):
+      case .line, .end:
         // The line stays on the screen.
         finish(before, &state)
-        return .some(line)
-      case .end:
+        return outcome
+      case .stop:
         finish(before, &state)
-        return .some(nil)
+        state.isLeft = true
+        return outcome
+      case .interrupt:
+        // The session ends: nothing behind it is for this program.
+        rest = []
+        draw(&state)
+        return outcome
       case .clearScreen: Output.write("\u{1B}[H\u{1B}[2J", to: STDERR_FILENO)
       case .candidates(let words): list(words)
       }

@@ -15,7 +15,8 @@ enum ShellCommand: Hashable, Sendable {
   case disconnect
   case reconnect
   case wait(Seconds)
-  case help
+  /// Of one command, or of all.
+  case help(String?)
   case quit
 
   /// The names of all commands.
@@ -36,8 +37,7 @@ enum ShellCommand: Hashable, Sendable {
     let alone: [String: ShellCommand] = [
       "services": .services, "inspect": .inspect, "rssi": .rssi, "mtu": .mtu,
       "status": .status, "disconnect": .disconnect, "reconnect": .reconnect, "connect": .reconnect,
-      "help": .help,
-      "?": .help, "quit": .quit, "exit": .quit,
+      "quit": .quit, "exit": .quit,
     ]
     if let command = alone[name] {
       guard rest.isEmpty else { throw CommandFailure(.usage, "\(name) takes no arguments") }
@@ -50,6 +50,9 @@ enum ShellCommand: Hashable, Sendable {
         throw CommandFailure(.usage, "\(name) takes a characteristic, or several")
       }
       self = name == "read" ? .read(rest) : .subscribe(rest)
+    case "help", "?":
+      guard rest.count < 2 else { throw CommandFailure(.usage, "help takes one command, or none") }
+      self = .help(rest.first)
     case "unsubscribe": self = .unsubscribe(rest)
     case "write": self = try Self.write(rest)
     case "wait":
@@ -108,18 +111,4 @@ enum ShellCommand: Hashable, Sendable {
     if let word { words.append(word) }
     return words
   }
-
-  static let helpText = """
-    services                      services and characteristics
-    inspect                       the same with descriptors and values
-    read CHARACTERISTIC…          read values
-    write CHARACTERISTIC VALUE    write as read prints it; --hex, --text, --uint8 …
-    subscribe CHARACTERISTIC…     print values as they come
-    unsubscribe [CHARACTERISTIC…] stop; all without one
-    rssi, mtu                     the link's strength; the largest attribute PDU
-    status                        the radio, links, queues, counters of drops
-    disconnect, reconnect         end the link; make it again
-    wait TIME                     let time pass: 5, 500ms, 2m
-    help, quit                    this; the end (also Ctrl-D)
-    """
 }

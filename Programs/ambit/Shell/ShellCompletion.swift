@@ -24,7 +24,7 @@ enum ShellCompletion {
     guard let last = typedWords.last else { return LineEditor.Completion() }
     let typed = last.text.lowercased()
     let words =
-      typedWords.count == 1
+      typedWords.count == 1 || (typedWords.count == 2 && typedWords[0].text == "help")
       ? ShellCommand.names
       : arguments(
         typedWords[0].text, names + within(last.text, services), typed.isEmpty ? [] : uuids)

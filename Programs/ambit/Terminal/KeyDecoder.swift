@@ -5,6 +5,8 @@ enum Key: Hashable, Sendable {
   case character(Character)
   /// A letter with Ctrl, in lower case, which no other case is.
   case control(Character)
+  /// A character with Alt.
+  case alt(Character)
 }
 
 /// Makes keys of the bytes that a terminal sends (ECMA-48 and xterm's control sequences).
@@ -14,6 +16,9 @@ enum Key: Hashable, Sendable {
 struct KeyDecoder: Sendable {
   /// Longer sequences are none that terminals send.
   private static let sequenceByteCountMax = 16
+
+  /// Whether an escape and a character, which come together, are one key with Alt; otherwise they are two keys.
+  var hasAlt = false
 
   private var pending: [UInt8] = []
 
@@ -70,11 +75,25 @@ struct KeyDecoder: Sendable {
     return (.character(character), count)
   }
 
+  /// `ESC character`.
+  private func alt() -> (Key?, Int)? {
+    var rest = self
+    rest.pending.removeFirst()
+    guard let (key, count) = rest.next() else { return nil }
+    switch key {
+    case .character(let character): return (.alt(character), count + 1)
+    case .backspace: return (.control("w"), count + 1)
+    // Ctrl-C and its like are no less with Alt.
+    case .control: return (key, count + 1)
+    default: return (nil, count + 1)
+    }
+  }
+
   /// `ESC [ parameters final` and `ESC O final`.
   private func sequence() -> (Key?, Int)? {
     guard pending.count >= 2 else { return nil }
     guard pending[1] == UInt8(ascii: "[") || pending[1] == UInt8(ascii: "O") else {
-      return (.escape, 1)
+      return hasAlt && pending[1] != 0x1B ? alt() : (.escape, 1)
     }
     guard let end = pending.dropFirst(2).firstIndex(where: { 0x40...0x7E ~= $0 }) else {
       return pending.count > Self.sequenceByteCountMax ? (nil, pending.count) : nil

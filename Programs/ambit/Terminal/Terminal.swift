@@ -49,11 +49,11 @@ enum Terminal {
 
   private static let saved = Mutex(Saved())
 
-  /// Takes the whole screen, without cursor, and single key strokes without echo. Ctrl-C still
-  /// interrupts, Ctrl-Z still stops.
+  /// Takes the whole screen, without cursor, and single key strokes without echo. Ctrl-C and
+  /// Ctrl-Z are keys, too, so that they come in order.
   static func enterFullScreen() { enter(.fullScreen) }
 
-  /// Takes single key strokes without echo, on the screen as it is. Ctrl-C still interrupts, Ctrl-Z still stops.
+  /// Takes single key strokes without echo, on the screen as it is. Ctrl-C and Ctrl-Z are keys, too.
   static func beginEditing() { enter(.editing) }
 
   private static func enter(_ mode: Mode) {
@@ -119,6 +119,12 @@ enum Terminal {
   private static func take(_ saved: Saved, isNew: Bool) {
     if var settings = saved.settings {
       settings.c_lflag &= ~tcflag_t(saved.mode == .editing ? ECHO | ICANON | IEXTEN : ECHO | ICANON)
+      // Signals would come beside the keys, and so before or after others than they were typed.
+      let disabled = cc_t(0)  // _POSIX_VDISABLE
+      withUnsafeMutableBytes(of: &settings.c_cc) { keys in
+        keys[Int(VINTR)] = disabled
+        keys[Int(VSUSP)] = disabled
+      }
       tcsetattr(STDIN_FILENO, TCSANOW, &settings)
     }
     guard saved.mode == .fullScreen else { return }
