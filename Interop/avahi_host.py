@@ -29,6 +29,13 @@ class Avahi:
             if match := re.search(pattern, self.lines[-1]):
                 return match
 
+    async def kill(self):
+        """Ends the daemon as a crash does, and reads the rest of its log."""
+        self.process.kill()
+        rest = await asyncio.wait_for(self.process.stderr.read(), limits.EVENT)
+        self.lines += rest.decode().splitlines()
+        await self.process.wait()
+
     def publish(self, name, type_, port, *text):
         """Publishes a service, or changes it."""
         records = "".join(f"<txt-record>{escape(item)}</txt-record>" for item in text)

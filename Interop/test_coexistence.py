@@ -98,14 +98,15 @@ async def test_avahi_and_a_hub_find_each_other_when_they_were_killed_and_are_bac
         await all_find({"Lamp", "Desk", "Chair"}, {"Ceiling", "Stairs"})
 
         browse = await start(ours, *using(place), AMBIT, "browse", TYPE, "--json")
-        own.process.kill()
-        await own.process.wait()
+        await own.kill()
+        assert not [line for line in own.lines if "conflict" in line]
         await until_speakers(ours, 1)
         await publish(start, ours, "Shelf", place=place)
         own = await start_avahi()
         own.publish("Floor", TYPE, 92)
         await next_named(browse.next, "Floor", "found")
         await all_find({"Lamp", "Desk", "Chair", "Shelf"}, {"Floor"})
+        await own.kill()
         assert not [line for line in own.lines if "conflict" in line]
 
 

@@ -177,7 +177,7 @@ extension ClientSession {
   ) {
     switch item {
     case .attendance:
-      // Under the token of the request that the former hub has granted: no event says that this has ended.
+      // Under the token of the request that the former hub has granted: no event reports its end.
       complete(wants.attendance.take()?.token, .failure(error), into: &outputs)
     case .outOfBandData:
       outputs.losses.append("Out-of-band data was not set again: \(error).")

@@ -332,7 +332,7 @@ struct RestorationReportTests {
       phone.position = Position(x: 100_000, y: 0)
       phone.advance(by: .minutes(5))
       #expect(app.callbackNames.contains("didReceive(response)"))
-      // It says goodbye.
+      // Its goodbye.
       #expect(
         app.callbackNames.suffix(3) == [
           "didExitRegion", "didDetermineState", "willPresent(notification)",

@@ -90,7 +90,12 @@ struct KillTests {
     var rows: [Victim: Row] = [:]
     for seed in seeds {
       let victim = victim(seed)
-      try await KillTests().kill(victim, seed, street, &rows[victim, default: Row()])
+      do {
+        try await KillTests().kill(victim, seed, street, &rows[victim, default: Row()])
+      } catch {
+        Issue.record("seed \(seed): \(error)")
+        break
+      }
       onInstant()
     }
     await street.close()

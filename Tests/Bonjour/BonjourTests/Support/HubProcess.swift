@@ -13,12 +13,14 @@ final class HubProcess: @unchecked Sendable {
   static let ready = "The hub is ready."
 
   private let process = Process()
+  private let run: String
   private let input = Pipe()
 
   /// Starts a hub, and returns once it listens.
   ///
   /// - Parameter run: The run of the test, which is part of all names.
   init(_ run: String) async throws {
+    self.run = run
     let output = Pipe()
     process.executableURL = URL(
       filePath: try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
@@ -46,7 +48,12 @@ final class HubProcess: @unchecked Sendable {
     Issue.record("the process has ended: \(text)")
   }
 
-  deinit { kill(process.processIdentifier, SIGKILL) }
+  deinit {
+    // The number of one that has crashed may be another process's.
+    guard process.isRunning else { return }
+    kill(process.processIdentifier, SIGKILL)
+    unlink(Self.path(run))
+  }
 
   func signal(_ number: Int32) { kill(process.processIdentifier, number) }
 
