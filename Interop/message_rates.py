@@ -10,6 +10,7 @@ import re
 import tempfile
 import time
 
+from processor_time import Groups
 from xmpp_pipe import ours
 from xmpp_postgresql import ejabberd_on_postgresql
 from xmpp_server import DOMAIN, PASSWORD
@@ -131,9 +132,9 @@ def message(number, to):
         "<active xmlns='http://jabber.org/protocol/chatstates'/><markable xmlns='urn:xmpp:chat-markers:0'/></message>")
 
 
-async def bare_pair(server, names, count, ready):
+async def bare_pair(server, names, count, ready, done):
     """Sends messages from one client without a store to another, each with a receipt, from the moment when all pairs are
-    there."""
+    there, and leaves when all are done."""
     async with Bare(server, names[0]) as sender, Bare(server, names[1]) as receiver:
         for client in (sender, receiver):
             client.write("<presence/>")
@@ -179,20 +180,36 @@ async def bare_pair(server, names, count, ready):
                     sent += len(due)
 
         await asyncio.gather(send(), receive())
+        await done.wait()
 
 
-async def bare_rate(server, count):
-    """Messages a second, each with a receipt, between pairs of clients without a store."""
-    ready = asyncio.Barrier(PAIRS + 1)
+class Turn:
+    """A part of a run: its messages a second, and the processors' seconds for a thousand of them, by group of processes."""
+
+    def __init__(self, server, database, count, **clients):
+        self._count, self._start = count, time.monotonic()
+        self._groups = Groups(ejabberd=[server.process], PostgreSQL=[database.process], **clients)
+
+    def end(self):
+        """Ends the measurement, while all processes still run."""
+        self.rate = self._count / (time.monotonic() - self._start)
+        self.processor = {name: taken * 1_000 / self._count for name, taken in self._groups.taken().items()}
+
+
+async def bare_turn(server, database, count):
+    """Messages, each with a receipt, between pairs of clients without a store."""
+    ready, done = asyncio.Barrier(PAIRS + 1), asyncio.Barrier(PAIRS + 1)
     async with asyncio.TaskGroup() as group:
         for names in BARE:
-            group.create_task(bare_pair(server, names, count // PAIRS, ready))
+            group.create_task(bare_pair(server, names, count // PAIRS, ready, done))
         await ready.wait()
-        start = time.monotonic()
-    return count / (time.monotonic() - start)
+        turn = Turn(server, database, count)
+        await done.wait()
+        turn.end()
+    return turn
 
 
-async def own_pair(server, names, folder, count, ready):
+async def own_pair(server, names, folder, count, ready, done, processes, commits):
     """The same with two accounts of ours, to the last entry of the receiver's inbox and the last receipt at the sender."""
     async with ours(server, names[0], folder / names[0]) as sender, ours(server, names[1], folder / names[1]) as receiver:
         for account in (sender, receiver):
@@ -200,6 +217,8 @@ async def own_pair(server, names, folder, count, ready):
         # Messages of an earlier turn would count as those of this one.
         assert not receiver.taken
         received = counter(sender.events, "receipt")
+        processes["senders"].append(sender.process)
+        processes["receivers"].append(receiver.process)
         await ready.wait()
         lines = (
             json.dumps({"command": "send", "to": f"{names[1]}@{DOMAIN}", "body": BODY, "reference": str(number)}) + "\n"
@@ -207,19 +226,27 @@ async def own_pair(server, names, folder, count, ready):
         sender.process.stdin.writelines([line.encode() for line in lines])
         await receiver.until(lambda: len(receiver.taken) >= count, LONGEST)
         await sender.until(lambda: received() >= count, LONGEST)
+        await done.wait()
+        for account, found in ((sender, commits["senders"]), (receiver, commits["receivers"])):
+            account.write(command="stats")
+            found.append((await account.event("stats"))["commits"])
 
 
-async def own_rate(server, database, folder, count):
-    """Messages a second between pairs of accounts of ours, each with a new store."""
+async def own_turn(server, database, folder, count):
+    """The same between pairs of accounts of ours, each with a new store."""
     folder.mkdir()
     database.query("DELETE FROM archive")
-    ready = asyncio.Barrier(PAIRS + 1)
+    ready, done = asyncio.Barrier(PAIRS + 1), asyncio.Barrier(PAIRS + 1)
+    processes, commits = {"senders": [], "receivers": []}, {"senders": [], "receivers": []}
     async with asyncio.TaskGroup() as group:
         for names in OURS:
-            group.create_task(own_pair(server, names, folder, count // PAIRS, ready))
+            group.create_task(own_pair(server, names, folder, count // PAIRS, ready, done, processes, commits))
         await ready.wait()
-        start = time.monotonic()
-    return count / (time.monotonic() - start)
+        turn = Turn(server, database, count, **processes)
+        await done.wait()
+        turn.end()
+    turn.transactions = {name: sum(found) * 1_000 / count for name, found in commits.items()}
+    return turn
 
 
 def fill(database, name, count):
@@ -277,6 +304,8 @@ async def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--smoke", action="store_true")
     parser.add_argument("--memory", action="store_true", help="the database has its files in memory")
+    parser.add_argument(
+        "--processor", action="store_true", help="shows the processors' time for a thousand messages, by process")
     options = parser.parse_args()
     sent, archived = (400, 2_000) if options.smoke else (8_000, 100_000)
     with tempfile.TemporaryDirectory() as name:
@@ -289,19 +318,36 @@ async def main():
             # In turns, as what else the machine does changes.
             bare, own = [], []
             for turn in range(1 if options.smoke else 2):
-                bare.append(await bare_rate(server, sent))
-                own.append(await own_rate(server, database, folder / "sends" / str(turn), sent))
+                bare.append(await bare_turn(server, database, sent))
+                own.append(await own_turn(server, database, folder / "sends" / str(turn), sent))
             print(f"\nThrough ejabberd on PostgreSQL, {PAIRS} pairs, each message with a receipt: two stanzas in two archives")
-            show("messages of clients without a store", max(bare), "/s")
-            show("messages of ours", max(own), "/s")
-            show("share of the server's rate", 100 * max(own) / max(bare), "%")
-            show("archived stanzas of ours", 2 * max(own), "/s")
+            bare_rate, own_rate = (max(turn.rate for turn in turns) for turns in (bare, own))
+            show("messages of clients without a store", bare_rate, "/s")
+            show("messages of ours", own_rate, "/s")
+            show("share of the server's rate", 100 * own_rate / bare_rate, "%")
+            show("archived stanzas of ours", 2 * own_rate, "/s")
+            if options.processor:
+                return show_processor(own, bare)
             database.query("DELETE FROM archive")
             own, bare = await own_catch_up(server, database, folder / "archive", archived)
             print(f"\nAn archive of {archived:,} messages")
             show("messages read by a client without a store", bare, "/s")
             show("messages caught up by ours", own, "/s")
             show("share of the server's rate", 100 * own / bare, "%")
+
+
+def show_processor(own, bare):
+    """Each group's least time of all turns: what else the machine does takes caches, and adds to it."""
+    print(f"\n{'Seconds of processors for 1,000 messages':<46}{'ours':>14}{'no store':>14}")
+    turns = own
+    own, bare = (
+        {name: min(turn.processor[name] for turn in turns) for name in turns[0].processor} for turns in (own, bare))
+    for name in [*own, "all"]:
+        values = [times.get(name, 0) if name != "all" else sum(times.values()) for times in (own, bare)]
+        print(f"{name:<46}" + "".join(f"{value:>14.2f}" for value in values), flush=True)
+    print()
+    for name in turns[0].transactions:
+        show(f"transactions of {name} for 1,000 messages", min(turn.transactions[name] for turn in turns), "")
 
 
 def show(name, value, unit):
