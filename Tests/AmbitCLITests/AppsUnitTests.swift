@@ -10,6 +10,7 @@ import Testing
     let lines = unit.file.text.split(separator: "\n").map(String.init)
     #expect(lines.contains("Delegate=yes"))
     #expect(lines.contains("FileDescriptorStoreMax=4096") && lines.contains("NotifyAccess=main"))
+    #expect(lines.contains("StartLimitIntervalSec=0") && lines.contains("Restart=on-failure"))
     #expect(lines.contains("ExecStart=/usr/local/bin/ambit apps run --radio \"uart:/dev/tty 1\""))
     #expect(lines[0].hasPrefix("# Written by \"ambit apps install\"."))
     #expect(AppsUnit(executable: "ambit") == nil)

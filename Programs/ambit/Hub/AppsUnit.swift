@@ -23,6 +23,8 @@ struct AppsUnit: Hashable, Sendable {
       [Unit]
       Description=Ambit manager of apps
       After=ambit-hub.socket
+      # One that can't read what the last one has left is started until it can. At an end of the attempts, held sockets are closed.
+      StartLimitIntervalSec=0
 
       [Service]
       ExecStart=\(arguments.joined(separator: " "))

@@ -1,5 +1,6 @@
 package import AppSessions
 package import InfoPlists
+import EventLoop
 import Glibc
 
 /// The folder of an app: its Info.plist, and beside it the executable that `CFBundleExecutable` names.
@@ -17,7 +18,7 @@ package struct AppBundle: Hashable, Sendable {
     do throws(InfoPlistError) { read = try InfoPlist.read(path) } catch {
       throw .malformed(path, error)
     }
-    guard let infoPlist = read else { throw .unreadable(path, "there is no such file") }
+    guard let infoPlist = read else { throw Self.missing(path) }
     guard let identifier = infoPlist.bundleIdentifier, Self.isValid(identifier) else {
       throw .missing(path, key: "CFBundleIdentifier")
     }
@@ -26,13 +27,38 @@ package struct AppBundle: Hashable, Sendable {
     else { throw .missing(path, key: "CFBundleExecutable") }
     let executable = folder + "/" + name
     var information = stat()
-    guard stat(executable, &information) == 0, information.st_mode & S_IFMT == S_IFREG,
-      access(executable, X_OK) == 0
-    else { throw .noExecutable(executable) }
+    guard stat(executable, &information) == 0 else {
+      throw Self.isGone(.current) ? .noExecutable(executable) : Self.missing(executable)
+    }
+    guard information.st_mode & S_IFMT == S_IFREG, access(executable, X_OK) == 0 else {
+      throw .noExecutable(executable)
+    }
     self.identifier = identifier
     self.folder = folder
     self.executable = executable
     self.infoPlist = infoPlist
+  }
+
+  /// The app of a process that runs, whose folder can't be read for now.
+  init(running identifier: String, in folder: String, _ infoPlist: InfoPlist) {
+    self.identifier = identifier
+    self.folder = folder
+    executable = folder + "/" + (infoPlist.executable ?? "")
+    self.infoPlist = infoPlist
+  }
+
+  /// Why a file is not found.
+  private static func missing(_ path: String) -> AppBundleError {
+    var information = stat()
+    guard stat(path, &information) != 0 else {
+      return .unreadable(path, "it was replaced meanwhile")
+    }
+    let error = SystemError.current
+    return isGone(error) ? .gone(path) : .unreadable(path, error.text)
+  }
+
+  private static func isGone(_ error: SystemError) -> Bool {
+    error.number == ENOENT || error.number == ENOTDIR
   }
 
   /// The characters that Apple's identifiers have, as many as a name of a session has room for.
@@ -52,6 +78,8 @@ package struct AppBundle: Hashable, Sendable {
 /// Why a folder is no app.
 package enum AppBundleError: Error, Hashable, Sendable {
   case unreadable(String, String)
+  /// There is no such file.
+  case gone(String)
   case malformed(String, InfoPlistError)
   /// A key has no usable value.
   case missing(String, key: String)
@@ -59,15 +87,24 @@ package enum AppBundleError: Error, Hashable, Sendable {
 
   package var kind: AppCommandFailure {
     switch self {
-    case .unreadable: .unreadable
+    case .unreadable, .gone: .unreadable
     case .malformed(_, .unreadable): .unreadable
     case .malformed, .missing, .noExecutable: .invalid
+    }
+  }
+
+  /// Whether the folder may be an app as before: its files were not read.
+  var isUnreadable: Bool {
+    switch self {
+    case .unreadable, .malformed(_, .unreadable): true
+    case .malformed, .gone, .missing, .noExecutable: false
     }
   }
 
   /// A sentence without a full stop.
   package var sentence: String {
     switch self {
+    case .gone(let path): "\(path) can't be read: there is no such file"
     case .unreadable(let path, let reason): "\(path) can't be read: \(reason)"
     case .malformed(let path, let error): "\(path) \(Self.text(error))"
     case .missing(let path, let key): "\(path) has no usable value of \(key)"

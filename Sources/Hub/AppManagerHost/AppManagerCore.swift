@@ -129,34 +129,6 @@ final class AppManagerCore {
     watchMemory()
   }
 
-  /// Begins with the apps that were installed.
-  ///
-  /// - Parameter processes: Those of the last manager that run on.
-  func begin(adopting processes: [AppProcessRecord] = []) throws(StateFileError) {
-    let contents = try store.read()
-    reportStore()
-    for record in contents.apps.prefix(Self.appCountMax) {
-      let id = AppID(record.identifier)
-      apps[id] = App(record: record)
-      handle(.life(.installed(id, record.description)))
-    }
-    restoreFailures(contents.details)
-    // Before the others, which may launch an app that has no process.
-    adopt(processes)
-    for record in contents.managers {
-      let manager = PreservedManager(
-        app: AppID(record.app), manager: record.manager, bytes: record.holdings)
-      guard let manager else {
-        report("the state of \(record.manager) of \(record.app) can't be read, and is given up")
-        continue
-      }
-      handle(.preserved(manager))
-    }
-    restore(contents.details)
-    sockets.begin()
-    saveProcesses()
-  }
-
   // MARK: The store
 
   /// The contents of the store, with another list of apps.

@@ -41,7 +41,8 @@ package final class AppManagerServer: Sendable {
   ///   - memory: Where the kernel reports that memory is short.
   ///   - loop: The loop on which it works. Processes are looked at there, too.
   ///   - onReport: Called on the loop with a sentence for the log.
-  /// - Throws: If it can't listen, another manager does, or the list of apps can't be read.
+  /// - Throws: If it can't listen, another manager does, or what the last one has left can't be read. The processes of apps go
+  ///   on then, and the service manager keeps their sockets: a later start takes them over.
   package static func start(
     at path: String, _ provider: any HostSessionProvider, store: any AppStore,
     storeRetry: TimeSpan = .seconds(30), freezer: AppFreezer = .best,
@@ -56,9 +57,14 @@ package final class AppManagerServer: Sendable {
     let isSimulated = provider.isSimulated
     let result = await loop.result { () throws(AppManagerServerError) in
       let claim = try AppManagerClaim(path)
+      let last: LastManager
+      do throws(AppManagerServerError) { last = try LastManager(at: path) } catch {
+        claim.release()
+        store.close()
+        throw error
+      }
       ProcessTable.setAdoptsOrphans(true)
-      let processes = AppProcessFile(beside: path).readRunning()
-      freezer.removeLeftovers(at: path, but: Set(processes.map(\.mark)))
+      freezer.removeLeftovers(at: path, but: Set(last.processes.map(\.mark)))
       let core = AppManagerCore(
         at: path, provider, store, retriesAfter: storeRetry, freezer, limits: limits,
         serviceLimits: serviceLimits,
@@ -69,10 +75,10 @@ package final class AppManagerServer: Sendable {
         store.close()
         throw error
       }
-      do throws(StateFileError) { try core.begin(adopting: processes) } catch {
+      do throws(AppManagerServerError) { try core.begin(after: last) } catch {
         core.stopListening()
         store.close()
-        throw .store(error.reason)
+        throw error
       }
       return LoopConfined(core, to: loop)
     }
@@ -119,6 +125,10 @@ package enum AppManagerServerError: Error, Hashable, Sendable {
   case unsafeFolder(String)
   /// The list of apps can't be read, for a reason.
   case store(String)
+  /// A list of the last manager's can't be read, for a reason.
+  case list(String, String)
+  /// The processes of the last manager can't be looked at.
+  case processes(SystemError)
 
   /// A sentence without a full stop.
   package var sentence: String {
@@ -131,6 +141,10 @@ package enum AppManagerServerError: Error, Hashable, Sendable {
       "the path \(path) of a socket is longer than \(SocketAddress.unixPathByteCountMax) bytes"
     case .unsafeFolder(let folder): "others may change the folder \(folder)"
     case .store(let reason): "the list of apps can't be read: \(reason)"
+    case .list(let list, let reason):
+      "the list of \(list) that the last manager of apps has left can't be read: \(reason)"
+    case .processes(let error):
+      "the processes of apps that run on can't be taken over: \(error.text)"
     }
   }
 }

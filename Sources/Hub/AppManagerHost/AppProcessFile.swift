@@ -1,6 +1,8 @@
 import AppMachines
 import AppSessions
+import EventLoop
 import Foundation
+import InfoPlists
 import StateFiles
 
 /// A process of an app for the next manager. Its number may be another's by then: with the start time and the boot it
@@ -16,12 +18,33 @@ struct AppProcessRecord: Codable, Hashable {
   var isInForeground: Bool
   /// Whether the system did something for it that it has to request again.
   var mustResume: Bool
+  /// What its app's Info.plist had, for a next manager that can't read it for a moment.
+  var infoPlist: InfoPlist?
 
-  /// Whether the process runs on.
-  var isLeft: Bool {
-    guard let entry = ProcessTable.entry(of: processID) else { return false }
-    return entry.startTime == startTime && !entry.isZombie
-      && ProcessTable.hasEnvironment("\(AppSpawn.markVariable)=\(mark)", processID)
+  /// Returns whether the process runs on.
+  ///
+  /// - Throws: If that can't be found out, as in a shortage of descriptors.
+  func isLeft() throws(SystemError) -> Bool {
+    guard let stat = try TextFile.contents(ProcessTable.statPath(processID)),
+      let entry = ProcessTable.entry(of: processID, stat),
+      entry.startTime == startTime, !entry.isZombie,
+      let environment = try TextFile.contents(ProcessTable.environmentPath(processID))
+    else { return false }
+    return ProcessTable.hasVariable("\(AppSpawn.markVariable)=\(mark)", in: environment)
+  }
+
+  /// Opens the process; nil if it has ended.
+  ///
+  /// - Throws: If that can't be found out, as in a shortage of descriptors.
+  func openProcess() throws(SystemError) -> ProcessDescriptor? {
+    do throws(SystemError) {
+      let process = try ProcessDescriptor.open(processID)
+      return try isLeft() ? process : nil
+    } catch {
+      // EINVAL: the number is a thread's by now.
+      guard error.number == ESRCH || error.number == EINVAL else { throw error }
+      return nil
+    }
   }
 }
 
@@ -37,32 +60,53 @@ struct AppProcessFile {
   }
 
   private let file: StateFile
-  private static let byteCountMax = 1 << 20
+  private static let byteCountMax = 1 << 24
   private static let boot = TextFile.read("/proc/sys/kernel/random/boot_id") ?? ""
 
   init(beside path: String) {
     file = StateFile(path: path + ".processes.json", byteCountMax: Self.byteCountMax)
   }
 
-  /// The processes that run on, of a manager whose messages this one understands. None if the file can't be read.
-  func readRunning() -> [AppProcessRecord] {
-    guard let contents = try? file.read(Self.decode), contents.boot == Self.boot,
+  /// The processes that run on, of a manager whose messages this one understands.
+  ///
+  /// - Throws: If the file, or a process, can't be read. A damaged file is an error of its own kind.
+  func readRunning() throws(StateFileError) -> [AppProcessRecord] {
+    guard let contents = try file.read(Self.decode), contents.boot == Self.boot,
       contents.version == AppManagerGreeting.version
     else { return [] }
     var numbers: Set<AppProcessID> = []
-    return contents.processes.filter {
-      // A damaged file must not leave the machine without numbers.
-      $0.id.rawValue < 1 << 62 && numbers.insert($0.id).inserted && $0.isLeft
+    var running: [AppProcessRecord] = []
+    // A damaged file must not leave the machine without numbers.
+    for record in contents.processes
+    where record.id.rawValue < 1 << 62 && numbers.insert(record.id).inserted {
+      do throws(SystemError) { if try record.isLeft() { running.append(record) } } catch {
+        throw StateFileError(.unreadable, error.text)
+      }
     }
+    return running
   }
 
   func write(_ processes: [AppProcessRecord]) throws(StateFileError) {
+    var data = Self.encode(processes)
+    if data.count > Self.byteCountMax {
+      // Without what is wanted for an unreadable folder alone.
+      data = Self.encode(
+        processes.map { record in
+          var record = record
+          record.infoPlist = nil
+          return record
+        })
+    }
+    try file.change(replacingDamaged: true, Self.decode) { _ in Array(data) }
+  }
+
+  private static func encode(_ processes: [AppProcessRecord]) -> Data {
     let contents = Contents(
       version: AppManagerGreeting.version, boot: Self.boot, processes: processes)
     guard let data = try? JSONEncoder().encode(contents) else {
       preconditionFailure("a list of processes can't be encoded")
     }
-    try file.change(replacingDamaged: true, Self.decode) { _ in Array(data) }
+    return data
   }
 
   private static func decode(_ bytes: [UInt8]) throws(StateFileDecodingError) -> Contents {

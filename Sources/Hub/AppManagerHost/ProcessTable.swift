@@ -27,7 +27,13 @@ enum ProcessTable {
 
   /// Nil for a process that is gone.
   static func entry(of processID: pid_t) -> Entry? {
-    guard let bytes = TextFile.bytes("/proc/\(processID)/stat") else { return nil }
+    TextFile.bytes(statPath(processID)).flatMap { entry(of: processID, $0) }
+  }
+
+  static func statPath(_ processID: pid_t) -> String { "/proc/\(processID)/stat" }
+
+  /// Reads the contents of /proc/PID/stat.
+  static func entry(of processID: pid_t, _ bytes: [UInt8]) -> Entry? {
     // The name, in parentheses, may have any characters.
     guard let end = bytes.lastIndex(of: UInt8(ascii: ")")) else { return nil }
     let fields = bytes[(end + 1)...].split(separator: UInt8(ascii: " "))
@@ -78,8 +84,14 @@ enum ProcessTable {
 
   /// Whether the environment with which a process was started has this text, `NAME=VALUE`.
   static func hasEnvironment(_ text: String, _ processID: pid_t) -> Bool {
-    guard let bytes = TextFile.bytes("/proc/\(processID)/environ") else { return false }
-    return bytes.split(separator: 0).contains { $0.elementsEqual(text.utf8) }
+    TextFile.bytes(environmentPath(processID)).map { hasVariable(text, in: $0) } ?? false
+  }
+
+  static func environmentPath(_ processID: pid_t) -> String { "/proc/\(processID)/environ" }
+
+  /// Whether the contents of /proc/PID/environ have this text.
+  static func hasVariable(_ text: String, in bytes: [UInt8]) -> Bool {
+    bytes.split(separator: 0).contains { $0.elementsEqual(text.utf8) }
   }
 
   /// The processes of an app that run: the first one, what it has started, and what those have left behind.

@@ -1,3 +1,4 @@
+import EventLoop
 import Glibc
 
 /// Small files of the kernel.
@@ -24,6 +25,18 @@ enum TextFile {
       bytes += buffer.prefix(count)
     }
     return bytes
+  }
+
+  /// The whole contents, up to a bound; nil if there is no such file, or this user may not read it.
+  ///
+  /// - Throws: If it can't be read for another reason, such as a shortage of descriptors.
+  static func contents(_ path: String) throws(SystemError) -> [UInt8]? {
+    if let bytes = bytes(path) { return bytes }
+    let error = SystemError.current
+    switch error.number {
+    case ENOENT, ESRCH, ENOTDIR, EACCES, EPERM: return nil
+    default: throw error
+    }
   }
 
   /// What a symbolic link contains; nil for another file.

@@ -1,7 +1,9 @@
 import AppMachines
 import AppSessions
+import EventLoop
 import Foundation
 import Glibc
+import StateFiles
 import Testing
 
 @testable import AppManagerHost
@@ -270,13 +272,80 @@ struct AdoptionTests {
     await second.close()
   }
 
+  @Test(arguments: [".processes.json", ".sockets.json"])
+  func `Processes go on, frozen as they are, while a list of the last manager can't be read`(
+    _ list: String
+  ) async throws {
+    let first = try await startLock()
+    try await first.perform(.background(Self.lock))
+    first.radio.moveOutOfRange()
+    let app = try await first.until(Self.lock) {
+      $0.state == .suspended && $0.pendingConnectionCount == 1
+    }
+    let process = try #require(app.processID)
+    await first.server.close(leavesApps: true)
+    let file =
+      list == ".processes.json"
+      ? first.path + list : AppManagerPlace.sockets(beside: first.path) + ".json"
+    let isThere = FileManager.default.fileExists(atPath: file)
+    if isThere { try FileManager.default.moveItem(atPath: file, toPath: file + "-away") }
+    try FileManager.default.createDirectory(atPath: file, withIntermediateDirectories: false)
+    for _ in 1...2 {
+      // The service manager starts it again.
+      let refusal = await #expect(throws: AppManagerServerError.self) {
+        try await TestManager.start(after: first)
+      }
+      #expect(refusal?.sentence.contains("can't be read: it is a folder") == true)
+      #expect(ProcessTable.isStopped(process))
+    }
+    try FileManager.default.removeItem(atPath: file)
+    if isThere { try FileManager.default.moveItem(atPath: file + "-away", toPath: file) }
+    let second = try await TestManager.start(after: first)
+    let taken = try await second.app(Self.lock)
+    #expect(taken.state == .suspended && taken.processID == process)
+    await second.close()
+  }
+
+  @Test func `A process goes on whose app's folder can't be read for now`() async throws {
+    let first = try await startLock()
+    let process = try #require(try await first.app(Self.lock).processID)
+    try await first.untilWritten()
+    await first.server.close(leavesApps: true)
+    let plist = first.folder + "/DoorLock/Info.plist"
+    try FileManager.default.moveItem(atPath: plist, toPath: plist + "-away")
+    // It is there, and no file that can be read.
+    try FileManager.default.createDirectory(atPath: plist, withIntermediateDirectories: false)
+    let second = try await TestManager.start(after: first)
+    try await second.untilReport { $0.contains("goes on as it was") }
+    try await second.until(Self.lock) { $0.state == .active && $0.processID == process }
+    try await second.until(Self.lock) { $0.connectionCount == 1 }
+    await second.close()
+  }
+
+  @Test func `Without descriptors, no process counts as one that has ended`() async {
+    await #expect(processExitsWith: .success) {
+      let record = AppProcessRecord(
+        app: "com.example.lock", id: AppProcessID(rawValue: 1), processID: getpid(),
+        startTime: try #require(ProcessTable.entry(of: getpid())).startTime, mark: "mark",
+        isInForeground: false, mustResume: false)
+      // It is another process's mark.
+      #expect(try !record.isLeft())
+      #expect(try record.openProcess() == nil)
+      var limits = rlimit(rlim_cur: 256, rlim_max: 256)
+      try #require(unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limits) == 0)
+      while dup(STDERR_FILENO) >= 0 {}
+      #expect(throws: SystemError(number: EMFILE)) { try record.isLeft() }
+      #expect(throws: SystemError(number: EMFILE)) { try record.openProcess() }
+    }
+  }
+
   @Test(arguments: ["boot", "startTime", "version"])
   func `A record of another boot, process or version is none`(_ kind: String) async throws {
     let first = try await startLock()
     let path = first.path
     await first.server.close(leavesApps: true)
     let file = AppProcessFile(beside: path)
-    #expect(file.readRunning().count == 1)
+    #expect(try file.readRunning().count == 1)
     let place = path + ".processes.json"
     var text = try String(contentsOfFile: place, encoding: .utf8)
     switch kind {
@@ -285,9 +354,13 @@ struct AdoptionTests {
     default: text = text.replacing("\"version\":1", with: "\"version\":2")
     }
     try text.write(toFile: place, atomically: false, encoding: .utf8)
-    #expect(file.readRunning().isEmpty)
+    #expect(try file.readRunning().isEmpty)
     try "{".write(toFile: place, atomically: false, encoding: .utf8)
-    #expect(file.readRunning().isEmpty)
+    let damage = #expect(throws: StateFileError.self) { try file.readRunning() }
+    #expect(damage?.kind == .damaged)
+    let last = try LastManager(at: path)
+    #expect(last.processes.isEmpty)
+    #expect(last.reports.contains { $0.contains("list of processes") && $0.contains("damaged") })
     // Of this manager, which runs on, nothing is a leftover; so it ends here.
     for child in ProcessTable.children() {
       if ProcessTable.hasEnvironment("AMBIT_APPS=\(path)", child) { kill(child, SIGKILL) }

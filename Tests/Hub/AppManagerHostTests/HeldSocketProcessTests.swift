@@ -275,6 +275,36 @@ struct HeldSocketProcessTests {
     await next.close()
   }
 
+  @Test func `Held sockets are kept while their list can't be read, and go on afterwards`()
+    async throws
+  {
+    let folder = try TestManager.makeFolder()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let service = try TestServiceManager(at: folder + "/notify")
+    let (manager, _, connection) = try await start(
+      descriptors: DescriptorStore(notifySocket: service.path))
+    #expect(try await service.receive() == "held-1")
+    _ = try await suspend(manager)
+    await manager.server.close()
+    let list = AppManagerPlace.sockets(beside: manager.path) + ".json"
+    chmod(list, 0o640)
+    connection.send("hello\n")
+    let descriptors = DescriptorStore(notifySocket: service.path, inherited: service.take())
+    for _ in 1...2 {
+      // The service manager starts it again, with the same descriptors.
+      let refusal = await #expect(throws: AppManagerServerError.self) {
+        try await TestManager.start(after: manager, descriptors: descriptors)
+      }
+      #expect(refusal?.sentence.contains("the list of held sockets") == true)
+      #expect(connection.isOpen)
+    }
+    chmod(list, 0o600)
+    let next = try await TestManager.start(after: manager, descriptors: descriptors)
+    try await line("connected (restored)", next)
+    try await line("message: hello", next)
+    await next.close()
+  }
+
   @Test func `A list of held sockets that could not be written is written later`() async throws {
     var times = HeldSocketTimes()
     times.listRetry = .milliseconds(20)

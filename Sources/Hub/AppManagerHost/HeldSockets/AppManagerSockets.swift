@@ -325,9 +325,8 @@ final class AppManagerSockets {
   // MARK: Over a restart
 
   /// Takes over what the last manager held, and closes the descriptors that no installed app has.
-  func begin() {
+  func begin(_ contents: HeldSocketFile.Contents) {
     var left = store.inherited
-    let contents = file.read()
     for record in contents.sockets where core.apps[record.app] != nil {
       // A damaged file must not leave the machine without numbers.
       guard record.id.rawValue < 1 << 62 else { continue }

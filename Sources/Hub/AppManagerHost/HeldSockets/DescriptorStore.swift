@@ -106,8 +106,8 @@ struct HeldSocketFile {
       path: AppManagerPlace.sockets(beside: path) + ".json", byteCountMax: Self.byteCountMax)
   }
 
-  /// None if the file can't be read: the sockets are closed then.
-  func read() -> Contents { (try? file.read(Self.decode)) ?? Contents() }
+  /// - Throws: If the file can't be read. A damaged file is an error of its own kind.
+  func read() throws(StateFileError) -> Contents { try file.read(Self.decode) ?? Contents() }
 
   func write(_ contents: Contents) throws(StateFileError) {
     guard let data = try? JSONEncoder().encode(contents) else {
