@@ -61,17 +61,21 @@
     /// elsewhere whose name is made to lead here (DNS rebinding) is not.
     func isForThisHost(_ authority: String?) -> Bool {
       guard let authority else { return false }
-      let host = Self.host(of: authority)
+      guard let host = Self.host(of: authority) else { return false }
       return names.contains(host) || Self.isAddress(host)
     }
 
-    /// The host of an authority, without its port, in lower case.
-    private static func host(of authority: String) -> String {
+    /// The host of an authority, without its port, in lower case; nil if more than a port follows the host (RFC 9110,
+    /// section 7.2): of two hosts one may be another's.
+    private static func host(of authority: String) -> String? {
       let text = authority.lowercased()
-      if text.hasPrefix("["), let end = text.firstIndex(of: "]") {
-        return String(text[text.index(after: text.startIndex)..<end])
-      }
-      return String(text.prefix { $0 != ":" })
+      let isLiteral = text.hasPrefix("[")
+      let host = isLiteral ? text.dropFirst().prefix { $0 != "]" } : text.prefix { $0 != ":" }
+      let rest = text[host.endIndex...].dropFirst(isLiteral ? 1 : 0)
+      guard !isLiteral || host.endIndex < text.endIndex,
+        rest.isEmpty || (rest.first == ":" && rest.dropFirst().utf8.allSatisfy { 48...57 ~= $0 })
+      else { return nil }
+      return String(host)
     }
 
     private static func isAddress(_ host: String) -> Bool {

@@ -52,6 +52,16 @@
       }
     }
 
+    /// Writes a record where there is no file.
+    ///
+    /// - Returns: Whether there was none.
+    func restore(_ record: AccessRecord, now: Int) throws(StateFileError) -> Bool {
+      var record = record
+      return try file.change(replacingDamaged: false, AccessRecord.init(decoding:)) { found in
+        found == nil ? record.file(now: now) : nil
+      }.isChanged
+    }
+
     /// Identifies the file's content without reading it: each change replaces the file.
     var version: Version? {
       var information = stat()
@@ -72,6 +82,8 @@
   final class AccessList: Sendable {
     private struct State {
       var version: AccessFile.Version?
+      /// What the file had, and what has come to it since. It is written again if the file is removed.
+      var record: AccessRecord
       var sessions: Set<String> = []
       var invitations: Set<String> = []
       /// Sessions that couldn't be written; tried again.
@@ -82,7 +94,7 @@
     private let file: AccessFile
     private let key: [UInt8]
     private let logger: Logger
-    private let state = Mutex(State())
+    private let state: Mutex<State>
     /// Held while the file is read or written, which may wait for another process; ``isAdmitted(_:)``
     /// doesn't.
     private let fileWork = Mutex(())
@@ -92,6 +104,9 @@
       self.file = file
       self.key = key
       self.logger = logger
+      var record = AccessRecord()
+      record.key = key
+      state = Mutex(State(record: record))
       refresh(now: 0)
     }
 
@@ -103,8 +118,10 @@
       fileWork.withLock { _ in
         state.withLock { state in
           state.sessions.insert(session.id)
+          state.record.sessions.append(session)
           state.unwritten.append(session)
         }
+        restore(now: session.admittedAt)
         writeSessions(now: session.admittedAt)
       }
     }
@@ -132,9 +149,10 @@
       return isFound
     }
 
-    /// Reads the file if it has changed, and writes what couldn't be written.
+    /// Reads the file if it has changed, and writes what couldn't be written, or all if the file was removed.
     func refresh(now: Int) {
       fileWork.withLock { _ in
+        restore(now: now)
         writeSessions(now: now)
         load(now: now)
       }
@@ -148,8 +166,22 @@
       else { return }
       state.withLock { state in
         state.version = version
+        state.record = record
         state.sessions = Set(record.sessions.map(\.id) + state.unwritten.map(\.id))
         state.invitations = Set(record.invitations.lazy.filter { $0.end > now }.map(\.digest))
+      }
+    }
+
+    /// Writes a removed file again: its sessions hold, and so must be listed, and can be ended. Called with the lock of
+    /// file work.
+    private func restore(now: Int) {
+      guard file.version == nil else { return }
+      do throws(StateFileError) {
+        guard try file.restore(state.withLock { $0.record }, now: now) else { return }
+        logger.warning(
+          "the file of the admitted browsers was removed, and is written again: \(file.path)")
+      } catch {
+        reportUnwritten(error)
       }
     }
 
@@ -159,7 +191,9 @@
       guard !unwritten.isEmpty else { return }
       do throws(StateFileError) {
         try file.change(now: now) { record in
-          record.sessions += unwritten
+          record.sessions += unwritten.filter { new in
+            !record.sessions.contains { $0.id == new.id }
+          }
           return true
         }
         state.withLock { state in
@@ -167,20 +201,31 @@
           state.isProblemReported = false
         }
       } catch {
-        let isKnown = state.withLock { state in
+        state.withLock { state in
           state.unwritten = state.unwritten.suffix(AccessRecord.sessionCountMax)
-          defer { state.isProblemReported = true }
-          return state.isProblemReported
+          state.record.sessions = state.record.sessions.suffix(AccessRecord.sessionCountMax)
         }
-        guard !isKnown else { return }
-        logger.warning(
-          "the admitted browsers can't be written, which is tried again: \(file.path): \(error.reason)"
-        )
+        reportUnwritten(error)
       }
+    }
+
+    private func reportUnwritten(_ error: StateFileError) {
+      let isKnown = state.withLock { state in
+        defer { state.isProblemReported = true }
+        return state.isProblemReported
+      }
+      guard !isKnown else { return }
+      logger.warning(
+        "the admitted browsers can't be written, which is tried again: \(file.path): \(error.reason)"
+      )
     }
 
     /// Enters a server, or removes it.
     func setRunning(_ isRunning: Bool, _ server: AccessRecord.Server, now: Int) {
+      state.withLock { state in
+        state.record.servers.removeAll { $0 == server }
+        if isRunning { state.record.servers.append(server) }
+      }
       do throws(StateFileError) {
         try file.change(now: now) { record in
           record.servers.removeAll { $0 == server }

@@ -24,14 +24,18 @@
       try await Self.withDesk { server, http async throws in
         let hosts = [
           "evil.example", "evil.example:\(server.port)", "127.0.0.1.evil.example", "localhost.evil",
-          "localhost@evil.example",
+          "localhost@evil.example", "127.0.0.1:\(server.port), evil.example", "localhost:80 evil",
+          "localhost:80:80", "[::1]evil.example", "[::1", "localhost:a",
         ]
         for host in hosts {
           for path in ["/", "/live?tab=a", "/binding.js"] {
             #expect(try await http.send("GET", path, ["Host": host]).status == 421, "\(host)")
           }
         }
-        for host in ["localhost", "localhost:\(server.port)", "[::1]:\(server.port)", "LOCALHOST"] {
+        for host in [
+          "localhost", "localhost:", "localhost:\(server.port)", "[::1]", "[::1]:\(server.port)",
+          "LOCALHOST",
+        ] {
           #expect(try await http.send("GET", "/", ["Host": host]).status == 200, "\(host)")
         }
         #expect(try await http.send("GET", "/", ["Host": ""]).status >= 400)

@@ -205,6 +205,45 @@
     }
 
     @Test
+    func
+      `A file that is removed while a server runs is written again, with its sessions and its server`()
+      throws
+    {
+      let folder = FileManager.default.temporaryDirectory.appending(path: "\(UUID())")
+      defer { try? FileManager.default.removeItem(at: folder) }
+      let file = AccessFile(path: folder.appending(path: "access").path)
+      let key = try file.key().bytes
+      let list = AccessList(
+        file, key: key, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+      let server = AccessRecord.Server(port: 80, address: "http://localhost/")
+      list.setRunning(true, server, now: 1_000)
+      func admit(_ id: String) {
+        list.admit(.init(id: id, admittedAt: 1_000, end: 9_000, port: 80, from: nil, agent: nil))
+      }
+      admit("a")
+      list.refresh(now: 1_000)
+      try FileManager.default.removeItem(at: folder)
+      list.refresh(now: 1_000)
+      let restored = try #require(try file.read())
+      #expect(restored.key == key && restored.sessions.map(\.id) == ["a"])
+      #expect(restored.servers == [server])
+      // The next one comes before the loss is noticed.
+      try FileManager.default.removeItem(atPath: file.path)
+      admit("b")
+      #expect(try file.read()?.sessions.map(\.id) == ["a", "b"])
+      // Sessions that were ended stay so.
+      try file.change(now: 1_000) { record in
+        record.sessions.removeFirst()
+        return true
+      }
+      list.refresh(now: 1_000)
+      try FileManager.default.removeItem(atPath: file.path)
+      list.refresh(now: 1_000)
+      #expect(try file.read()?.sessions.map(\.id) == ["b"])
+      #expect(!list.isAdmitted("a") && list.isAdmitted("b"))
+    }
+
+    @Test
     func `The file has a bound: the oldest sessions end, and what is over is left out`() throws {
       var record = AccessRecord()
       record.sessions = (0..<AccessRecord.sessionCountMax + 5).map { number in
