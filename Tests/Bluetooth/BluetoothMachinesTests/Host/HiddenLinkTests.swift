@@ -179,7 +179,7 @@ struct HiddenLinkTests {
     let bond = Bond(
       identity: other, centralKey: nil, peripheralKey: LongTermKey(SMPValue(number: 1)),
       isAuthenticated: false, isSecureConnections: false)
-    slow.rig.handle(.bondsLoaded([bond], []))
+    slow.rig.handle(.bondsChanged([bond]))
     fill(&slow)
     let count = slow.rig.log().count
     slow.rig.connect(other, handle: second, role: .peripheral)
