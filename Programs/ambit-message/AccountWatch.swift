@@ -58,8 +58,8 @@
 
   extension Output {
     /// Prints an object with `--json`, and a line otherwise. The text may have parts of peers and of servers.
-    func object(_ object: JSON, or text: String) {
-      if isJSON { self.object(object, isOfRadio: false) } else { line(Fit.safe(text)) }
+    func object(_ object: JSON, or text: @autoclosure () -> String) {
+      if isJSON { self.object(object, isOfRadio: false) } else { line(Fit.safe(text())) }
     }
   }
 

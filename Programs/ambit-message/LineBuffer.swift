@@ -7,6 +7,8 @@
   final class BoundedLines: Sendable {
     private struct State {
       var bytes: [UInt8] = []
+      /// The place of the first byte that isn't in a line that was given.
+      var start = 0
       var hasEnded = false
       var isDropping = false
     }
@@ -23,17 +25,20 @@
     /// Waits for the next line, without its end; nil at the end of the input. Malformed UTF-8 is replaced.
     func next() -> String? {
       state.update { state -> String? in
-        var searched = 0
+        var searched = state.start
         while true {
-          if let end = state.bytes[searched...].firstIndex(of: UInt8(ascii: "\n")) {
-            let line = state.bytes[..<end]
+          if let end = Self.lineEnd(in: state.bytes, from: searched) {
+            let line = state.bytes[state.start..<end]
             let isRest = state.isDropping
-            defer { state.bytes.removeSubrange(...end) }
             state.isDropping = false
-            searched = 0
+            state.start = end + 1
+            searched = state.start
             if !isRest { return text(line) }
             continue
           }
+          // Once for all lines that were read together.
+          state.bytes.removeSubrange(..<state.start)
+          state.start = 0
           searched = state.bytes.count
           if state.isDropping {
             state.bytes.removeAll(keepingCapacity: true)
@@ -52,6 +57,17 @@
       }
     }
 
+    /// A search of the C library: a line is looked through byte by byte.
+    private static func lineEnd(in bytes: [UInt8], from start: Int) -> Int? {
+      bytes.withUnsafeBytes { bytes in
+        let rest = bytes[start...]
+        guard let first = UnsafeRawBufferPointer(rebasing: rest).baseAddress,
+          let end = memchr(first, CInt(UInt8(ascii: "\n")), rest.count)
+        else { return nil }
+        return start + (UnsafeRawPointer(end) - first)
+      }
+    }
+
     private func text(_ line: ArraySlice<UInt8>) -> String {
       let line = line.last == UInt8(ascii: "\r") ? line.dropLast() : line
       return String(decoding: line.prefix(byteCountMax + 1), as: UTF8.self)
@@ -59,14 +75,15 @@
 
     /// False at the end, and after an error.
     private func read(into bytes: inout [UInt8]) -> Bool {
-      var part = [UInt8](repeating: 0, count: 65_536)
-      while true {
-        let count = Glibc.read(descriptor, &part, part.count)
-        if count < 0, errno == EINTR { continue }
-        guard count > 0 else { return false }
-        bytes += part.prefix(count)
-        return true
+      let part = [UInt8](unsafeUninitializedCapacity: 65_536) { part, count in
+        var result: Int
+        repeat {
+          result = Glibc.read(descriptor, part.baseAddress, part.count)
+        } while result < 0 && errno == EINTR
+        count = max(0, result)
       }
+      bytes += part
+      return !part.isEmpty
     }
   }
 

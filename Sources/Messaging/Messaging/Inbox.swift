@@ -24,6 +24,8 @@
       private let inbox: Inbox
       private var last: Int64 = 0
       private var read: ArraySlice<IncomingRow> = []
+      /// Whether the latest reading has found the end of the inbox. Of what came since, the arrivals tell.
+      private var isAtEnd = false
 
       fileprivate init(inbox: Inbox) { self.inbox = inbox }
 
@@ -34,14 +36,18 @@
             last = row.sequence ?? last
             return InboxItem(row)
           }
+          if isAtEnd {
+            guard let arrived = await inbox.arrivals.makeAsyncIterator().next() else { return nil }
+            // The row was read before its arrival was.
+            if arrived <= last { continue }
+          }
           do throws(StoreError) {
             read = try await inbox.host.inbox(after: last, limit: Self.countMax)[...]
           } catch {
             if error == .closed { return nil }
             throw MessagingError(error)
           }
-          guard read.isEmpty else { continue }
-          guard await inbox.arrivals.makeAsyncIterator().next() != nil else { return nil }
+          isAtEnd = read.count < Self.countMax
         }
       }
     }

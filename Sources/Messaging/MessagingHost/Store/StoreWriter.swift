@@ -21,7 +21,7 @@
           numbers[row.order.stream] = row.order.number
         case .setOutgoingStream(let stream):
           try set(stream, isShownByRow: numbers[stream.stream] == stream.next &- 1, database)
-        case .addKey(let key): names += [key.storedName].compactMap(\.self)
+        case .addKey(let key): if let name = key.storedName { names.append(name) }
         case .release(let id, _, _) where releases.isDone(id): break
         default:
           if case .setSession = change { inboundCount = nil }

@@ -33,7 +33,7 @@
     /// The addresses by which one is blocked (XEP-0191, §2): itself, its account, its domain.
     private func names(of jid: JID) -> [JID] {
       let domain = JID(local: nil, domain: jid.domain, resource: nil)
-      return [jid, jid.bare, domain].compactMap(\.self)
+      return [jid, jid.bare, domain].compactMap { $0 }
     }
 
     /// Whether stanzas of an address are kept away now.

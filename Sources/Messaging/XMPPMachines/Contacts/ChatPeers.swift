@@ -47,7 +47,7 @@
 
     var nextWake: Instant? {
       [activities.values.lazy.compactMap(\.deadline).min(), composing.values.min()]
-        .compactMap(\.self).min()
+        .compactMap { $0 }.min()
     }
 
     /// Keeps a peer. Returns the one that makes place for it.

@@ -72,7 +72,7 @@
 
     /// When ``wake(now:into:)`` has something to do.
     package var nextWake: Instant? {
-      [waiting.values.lazy.map(\.deadline).min(), chats.nextWake].compactMap(\.self).min()
+      [waiting.values.lazy.map(\.deadline).min(), chats.nextWake].compactMap { $0 }.min()
     }
 
     /// Whether ``ContactEvent/sent(to:)`` has an effect for an address.

@@ -35,7 +35,7 @@
     var waitingCount: Int { held.count + voids.count }
     var hasHole: Bool { waitingCount > 0 }
     var leastWaiting: UInt64? {
-      [held.keys.min(), voids.min()].compactMap(\.self).min()
+      [held.keys.min(), voids.min()].compactMap { $0 }.min()
     }
 
     func place(_ number: UInt64) -> Place {

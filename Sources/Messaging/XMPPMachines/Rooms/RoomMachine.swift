@@ -130,7 +130,7 @@
       nextWake = rooms.values.compactMap { room in
         let place = isAnyIdle ? room.placeEnd(current) : nil
         return [room.nextWake(current), place.flatMap { $0 > current.now ? $0 : nil }]
-          .compactMap(\.self).min()
+          .compactMap { $0 }.min()
       }.min()
       if current.isOnline, let due = bookmarks.nextWake { nextWake = min(nextWake ?? due, due) }
       actions += shared.actions

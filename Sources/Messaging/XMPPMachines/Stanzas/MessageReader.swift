@@ -99,7 +99,7 @@
           if element.has("markable", Namespace.chatMarkers) { message.isMarkable = true }
         }
         let inviter = first(RoomUser.self, in: stanza)?.invitation?.from
-        message.isBlocked = [from, inviter].compactMap(\.self).contains {
+        message.isBlocked = [from, inviter].compactMap { $0 }.contains {
           isArchived ? blocks.isBlocked($0, at: date) : blocks.isBlocked($0)
         }
       }
