@@ -248,7 +248,8 @@
       _ messages: [(message: OutgoingMessage, reference: String?)], _ rows: [Int64],
       _ account: MessagingAccount, _ output: Output
     ) async {
-      async let acknowledgement: Void = account.acknowledge(rows: rows)
+      // No line reports it, so that nobody waits.
+      account.acknowledgeSoon(rows: rows)
       let results = await account.send(messages.map(\.message))
       for ((message, reference), result) in zip(messages, results) {
         switch result {
@@ -263,11 +264,6 @@
               "reason": .string(error.description),
             ]), isOfRadio: false)
         }
-      }
-      do {
-        try await acknowledgement
-      } catch {
-        report("\(error)", output)
       }
     }
 

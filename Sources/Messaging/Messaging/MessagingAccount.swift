@@ -384,6 +384,10 @@
       for case let error? in errors { throw MessagingError(error) }
     }
 
+    /// The same for an app that doesn't wait until that is on disk, which is a moment later: with the next transaction. An
+    /// entry is handed over again if this process is killed before.
+    package func acknowledgeSoon(rows: [Int64]) { host.acknowledgeSoon(sequences: rows) }
+
     /// The conversations that the store has.
     public func conversations() async throws(MessagingError) -> [Conversation] {
       do throws(StoreError) {

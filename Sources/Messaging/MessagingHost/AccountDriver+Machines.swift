@@ -113,7 +113,11 @@
 
     func take(_ item: AccountExchange.Item, _ count: UInt64) throws(StoreError) {
       switch item {
-      case .message(let message): handle(.received(try lookedUp(message), count: count))
+      case .message(let message):
+        handle(.received(try lookedUp(message), count: count))
+        if case .receipt = message.kind, !messages.awaitsReceipts(of: message.sender) {
+          batch.hasLastReceipt = true
+        }
       case .page(let query, let entries, let isComplete):
         let messages = entries.compactMap(\.message)
         var lookups = try store.lookup(messages, account: account.description)[...]

@@ -25,6 +25,10 @@
     var accepted: [MessageAction] = []
     var later: [Later] = []
 
+    /// Whether a receipt is among the changes after which its recipient owes no other one: an app may send its next message
+    /// after it.
+    var hasLastReceipt = false
+
     var isEmpty: Bool { changes.isEmpty && accepted.isEmpty && later.isEmpty }
 
     /// The changes of a transaction that may wait for others.
@@ -33,7 +37,7 @@
     /// Whether the server and the app wait for nothing of this. What it changes is told again when the process ends before
     /// it is on disk: the server repeats its acknowledgements and its stanzas.
     var mayWait: Bool {
-      accepted.isEmpty && changes.count <= Self.waitingCountMax
+      accepted.isEmpty && !hasLastReceipt && changes.count <= Self.waitingCountMax
         && changes.allSatisfy(\.mayWait) && later.allSatisfy(\.mayWait)
     }
 
@@ -49,10 +53,12 @@
   }
 
   extension MessageChange {
-    /// Whether the app doesn't wait for it. A receipt of a recipient it does wait for.
+    /// Whether the app doesn't wait for it. Where it waits for its acknowledgement of a row, the batch has a call.
     fileprivate var mayWait: Bool {
       switch self {
-      case .setFate(_, .acknowledged), .setFate(_, .archived), .settleReceipt, .setInboundCount:
+      case .setFate(_, .acknowledged), .setFate(_, .archived), .setFate(_, .received),
+        .settleReceipt,
+        .setInboundCount, .setOutgoingStream, .acknowledgeIncoming:
         true
       case .setSession(let session): session != nil
       default: false
@@ -64,7 +70,7 @@
     fileprivate var mayWait: Bool {
       switch self {
       case .messages(.fate(_, .acknowledged), _), .messages(.fate(_, .archived), _),
-        .messages(.confirm, _):
+        .messages(.fate(_, .received), _), .messages(.confirm, _):
         true
       default: false
       }
@@ -306,7 +312,7 @@
       roomCalls.end()
       endUploads()
       for case .request(let request) in takeInputs() {
-        if case .acknowledge(_, let done) = request { done(error ?? .closed) }
+        if case .acknowledge(_, let done) = request { done?(error ?? .closed) }
         if case .contacts(_, let done) = request { done(.ended) }
         if case .rooms(_, let done) = request { done(.closed) }
         if case .settle(let done) = request { done() }

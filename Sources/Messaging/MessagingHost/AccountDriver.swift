@@ -24,8 +24,9 @@
     enum Request: Sendable {
       case stream(StreamMachine.Event)
       case messages(MessageEvent)
-      /// The app has taken a row of the inbox; the closure is called when that is on disk, or can't be.
-      case acknowledge(Int64, Completion)
+      /// The app has taken a row of the inbox; the closure is called when that is on disk, or can't be. Without one nobody
+      /// waits.
+      case acknowledge(Int64, Completion?)
       /// A request about contacts; the closure is called with the answer, or without one in time.
       case contacts(ContactRequest, @Sendable (ContactFailure?) -> Void)
       /// The same about rooms.
@@ -164,7 +165,7 @@
           closing.join(done)
           setCloseDeadline()
           add(.request(request))
-        case .acknowledge(_, let done) where closing.isStoreClosed: done(.closed)
+        case .acknowledge(_, let done) where closing.isStoreClosed: done?(.closed)
         case .settle(let done) where closing.isStoreClosed: done()
         case .contacts(_, let done) where closing.isStoreClosed: done(.ended)
         case .rooms(_, let done) where closing.isStoreClosed: done(.closed)
@@ -293,7 +294,7 @@
       case .request(.messages(let event)): handle(event)
       case .request(.acknowledge(let sequence, let done)):
         handle(.acknowledge(sequence: sequence))
-        batch.later.append(.call(done))
+        if let done { batch.later.append(.call(done)) }
       case .request(.contacts(let request, let done)): perform(request, done)
       case .request(.rooms(let request, let done)): perform(request, done)
       case .request(.sendToRoom(let ticket, let room, let content)):
@@ -379,7 +380,7 @@
         : [
           stream.nextWake, messages.nextWake, exchange.nextWake, contacts.nextWake, rooms.nextWake,
           uploads.nextWake, batchDue,
-        ].compactMap(\.self).min()
+        ].compactMap { $0 }.min()
       guard due != timer?.due else { return }
       timer?.scheduled.cancel()
       timer = nil

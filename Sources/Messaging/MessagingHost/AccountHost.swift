@@ -235,6 +235,11 @@
       sequence: Int64, done: @escaping @Sendable (StoreError?) -> Void
     ) { post(.acknowledge(sequence, done)) }
 
+    /// The same for rows whose app doesn't wait: it is on disk with the next transaction, within twenty milliseconds.
+    package func acknowledgeSoon(sequences: [Int64]) {
+      post(sequences.map { .acknowledge($0, nil) })
+    }
+
     /// Ends the connection, completes earlier requests, and closes the store. Returns when another host may open
     /// it, after ten seconds at most.
     ///

@@ -1,6 +1,7 @@
 #if Messaging
   import Testing
   import XMPPMachines
+  import XMPPWire
 
   @testable import MessagingHost
 
@@ -23,11 +24,35 @@
       #expect(batch.mayWait)
     }
 
-    @Test("A recipient's receipt, a message of the app and the end of a session don't wait")
+    @Test("A recipient's receipt waits for the next ones, unless it is the last")
+    func receipts() {
+      var batch = Batch()
+      batch.changes = [
+        .setFate(row, .received),
+        .setOutgoingStream(
+          OutgoingStream(peer: "bob@x", stream: OrderStreamID(high: 1, low: 2), peerHasOrder: true)),
+        .setInboundCount(1),
+      ]
+      batch.later = [.messages(.fate(row, .received), session: 1)]
+      #expect(batch.mayWait)
+      batch.hasLastReceipt = true
+      #expect(!batch.mayWait)
+    }
+
+    @Test("The app's acknowledgement of a row waits for the next transaction, unless the app waits")
+    func acknowledgedRow() {
+      var batch = Batch()
+      batch.changes = [.acknowledgeIncoming(sequence: 1)]
+      #expect(batch.mayWait)
+      batch.later = [.call { _ in }]
+      #expect(!batch.mayWait)
+    }
+
+    @Test("A reader's marker, a message of the app and the end of a session don't wait")
     func others() {
       for change in [
-        .setFate(row, .received), .setFate(row, .failed(.deadline)), .setPosition(row, 1),
-        .acknowledgeIncoming(sequence: 1), .setSession(nil),
+        .setFate(row, .displayed), .setFate(row, .failed(.deadline)), .setPosition(row, 1),
+        .setSession(nil),
       ] as [MessageChange] {
         var batch = Batch()
         batch.changes = [.settleReceipt(row), change]

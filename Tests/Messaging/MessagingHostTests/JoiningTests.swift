@@ -58,9 +58,14 @@
 
       /// Sends a message, and returns when the driver has no transaction.
       func sendToEnd(_ ticket: UInt64) async throws {
+        try await run { Self.send(ticket, $0) }
+        try await writeToEnd()
+      }
+
+      /// Returns when the driver has no transaction.
+      func writeToEnd() async throws {
         let continuation = continuation
         try await run { driver in
-          Self.send(ticket, driver)
           driver.handle([.acknowledge(1) { _ in continuation.yield(.taken) }])
         }
         while await next() != .taken {}
@@ -88,11 +93,23 @@
         driver.handle([.messages(.handled([RowID(rawValue: row)]))])
       }
 
+      /// The recipient has the message that was sent first, second and so on.
+      static func receipt(of number: UInt64, _ driver: AccountDriver) throws {
+        let stream = try #require(try driver.store.load().outgoingStreams.first).stream
+        try driver.take(
+          .message(
+            InboundMessage(
+              sender: "bob@x", recipient: "ann@x", id: nil,
+              order: OrderElement(stream: stream, number: number),
+              kind: .receipt("id \(number)"), date: 1)), number)
+        driver.handle([])
+      }
+
       func run<Value: Sendable>(
-        _ body: @escaping @Sendable (AccountDriver) -> Value
+        _ body: @escaping @Sendable (AccountDriver) throws -> Value
       ) async throws -> Value {
         let driver = driver
-        return try await loop.submit { body(driver.value) }.get()
+        return try await loop.submit { try body(driver.value) }.get()
       }
 
       func close() async throws {
@@ -147,6 +164,41 @@
       // A busy machine may be late, so that the second one begins the transaction.
       #expect(dues.0 != nil && (dues.0 == dues.1 || dues.2))
       #expect(await bench.next(3) == [.committed, .acknowledged(1), .acknowledged(2)])
+      try await bench.close()
+    }
+
+    @Test
+    func
+      `The app's acknowledgement of a row, for which it doesn't wait, is part of the next transaction`()
+      async throws
+    {
+      let bench = try await Bench()
+      let due = try await bench.run { driver in
+        driver.handle([.acknowledge(2, nil)])
+        let due = driver.batchDue
+        Bench.send(2, driver)
+        return due
+      }
+      #expect(due != nil)
+      #expect(await bench.next(2) == [.committed, .accepted(2)])
+      try await bench.close()
+    }
+
+    @Test func `A receipt waits while its recipient owes others, and the last one doesn't`()
+      async throws
+    {
+      let bench = try await Bench()
+      for ticket in 2...3 as ClosedRange<UInt64> { try await bench.sendToEnd(ticket) }
+      // It shows that the recipient sends receipts for all messages.
+      try await bench.run { try Bench.receipt(of: 1, $0) }
+      try await bench.writeToEnd()
+      let dues = try await bench.run { driver in
+        try Bench.receipt(of: 2, driver)
+        let due = driver.batchDue
+        try Bench.receipt(of: 3, driver)
+        return (due, driver.batchDue, driver.written != nil)
+      }
+      #expect(dues.0 != nil && dues.1 == nil && dues.2)
       try await bench.close()
     }
 

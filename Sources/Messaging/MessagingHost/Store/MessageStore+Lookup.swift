@@ -17,7 +17,7 @@
       guard wanted.contains(where: { !$0.keys.isEmpty || $0.name != nil }) else {
         return messages.map { _ in StoreLookup() }
       }
-      return try read { database in
+      return try readWarm { database in
         let known = try KnownKeys(wanted.flatMap(\.keys), database).found
         return try wanted.map { keys, name in
           var lookup = StoreLookup()

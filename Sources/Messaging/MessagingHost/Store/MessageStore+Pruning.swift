@@ -28,7 +28,7 @@
       _ retention: Retention, now: WallTime, countMax: Int
     ) throws(StoreError) -> Bool {
       do {
-        return try pool.writeWithoutTransaction { database in
+        return try write { database in
           var isFull = false
           try database.inTransaction(.immediate) {
             let mark = try Int64.fetchOne(database, sql: "SELECT MIN(date) FROM mark")

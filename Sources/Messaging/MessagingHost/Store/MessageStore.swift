@@ -3,6 +3,7 @@
   import GRDB
   import Glibc
   import StateFiles
+  import Synchronization
   package import XMPPMachines
 
   /// The store of an account: an SQLite database in a folder of the user's own.
@@ -15,6 +16,8 @@
     package let path: String
     let pool: DatabasePool
     private let lock: StoreLock
+    /// Held by the thread that uses the connection that writes.
+    private let writing = Mutex(())
 
     /// Opens the store, and creates it with its folder if it doesn't exist.
     ///
@@ -70,7 +73,7 @@
     package func apply(_ changes: [MessageChange]) throws(StoreError) {
       guard !changes.isEmpty else { return }
       do {
-        try pool.writeWithoutTransaction { database in
+        try write { database in
           try database.inPreparedTransaction { try StoreWriter.apply(changes, to: database) }
         }
       } catch {
@@ -87,7 +90,7 @@
       _ changes: [MessageChange], date: WallTime
     ) throws(StoreError) -> [RejectedChange] {
       do {
-        return try pool.writeWithoutTransaction { database in
+        return try write { database in
           var rejected: [RejectedChange] = []
           try database.inTransaction(.immediate) {
             for change in changes {
@@ -120,6 +123,11 @@
       }
     }
 
+    /// Uses the connection that writes.
+    func write<Value: Sendable>(_ body: (Database) throws -> Value) throws -> Value {
+      try writing.withLock { _ in try pool.writeWithoutTransaction(body) }
+    }
+
     /// Reads what the last commit has left.
     func read<Value>(_ body: (Database) throws -> Value) throws(StoreError) -> Value {
       do {
@@ -127,6 +135,24 @@
       } catch {
         throw Self.storeError(error)
       }
+    }
+
+    /// The same with the connection that writes, if it writes nothing. Its pages
+    /// are in memory, where another connection reads them again from the file after each transaction.
+    func readWarm<Value: Sendable>(_ body: (Database) throws -> Value) throws(StoreError) -> Value {
+      do {
+        let value = try writing.withLockIfAvailable { _ in
+          try pool.writeWithoutTransaction { database in
+            var value: Value?
+            try database.inPreparedTransaction(writes: false) { value = try body(database) }
+            return value
+          }
+        }
+        if let value = value ?? nil { return value }
+      } catch {
+        throw Self.storeError(error)
+      }
+      return try read(body)
     }
 
     // MARK: Errors
@@ -169,8 +195,8 @@
   extension Database {
     /// Makes changes in one transaction. `inTransaction` compiles the statements around it each time, which takes as long
     /// as a message.
-    fileprivate func inPreparedTransaction(_ body: () throws -> Void) throws {
-      try cachedStatement(sql: "BEGIN IMMEDIATE").execute()
+    fileprivate func inPreparedTransaction(writes: Bool = true, _ body: () throws -> Void) throws {
+      try cachedStatement(sql: writes ? "BEGIN IMMEDIATE" : "BEGIN").execute()
       do {
         try body()
         try cachedStatement(sql: "COMMIT").execute()

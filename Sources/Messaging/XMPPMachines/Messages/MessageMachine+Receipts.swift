@@ -32,6 +32,12 @@
       confirmOrder(row, now, &commit)
     }
 
+    /// Whether messages of the conversation with an account have no receipt, though the account has shown that it sends them.
+    package func awaitsReceipts(of peer: String?) -> Bool {
+      guard let conversation = peer.flatMap({ conversations[$0] }) else { return false }
+      return conversation.stream.peerHasOrder && !conversation.rows.isEmpty
+    }
+
     /// The recipient's account knows order, and has this message. Earlier ones without a receipt were
     /// lost, or their receipts were.
     private mutating func confirmOrder(
