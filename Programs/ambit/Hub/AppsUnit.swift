@@ -23,7 +23,7 @@ struct AppsUnit: Hashable, Sendable {
       [Unit]
       Description=Ambit manager of apps
       After=ambit-hub.socket
-      # One that can't read what the last one has left is started until it can. At an end of the attempts, held sockets are closed.
+      # One that can't read what the last one has left is started until it can: held sockets would end with the attempts.
       StartLimitIntervalSec=0
 
       [Service]
