@@ -23,7 +23,7 @@ struct AppsUnit: Hashable, Sendable {
       [Unit]
       Description=Ambit manager of apps
       After=ambit-hub.socket
-      # One that can't read what the last one has left is started until it can: held sockets would end with the attempts.
+      # One that can't read the lists of the last one is started until it can: held sockets would end with the attempts.
       StartLimitIntervalSec=0
 
       [Service]

@@ -41,7 +41,7 @@ package final class AppManagerServer: Sendable {
   ///   - memory: Where the kernel reports that memory is short.
   ///   - loop: The loop on which it works. Processes are looked at there, too.
   ///   - onReport: Called on the loop with a sentence for the log.
-  /// - Throws: If it can't listen, another manager does, or what the last one has left can't be read. The processes of apps go
+  /// - Throws: If it can't listen, another manager does, or the lists of the last one can't be read. The processes of apps go
   ///   on then, and the service manager keeps their sockets: a later start takes them over.
   package static func start(
     at path: String, _ provider: any HostSessionProvider, store: any AppStore,

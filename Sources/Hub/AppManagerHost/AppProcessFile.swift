@@ -18,7 +18,7 @@ struct AppProcessRecord: Codable, Hashable {
   var isInForeground: Bool
   /// Whether the system did something for it that it has to request again.
   var mustResume: Bool
-  /// What its app's Info.plist had, for a next manager that can't read it for a moment.
+  /// Of its app, for a next manager that can't read it for a moment.
   var infoPlist: InfoPlist?
 
   /// Returns whether the process runs on.
@@ -89,7 +89,7 @@ struct AppProcessFile {
   func write(_ processes: [AppProcessRecord]) throws(StateFileError) {
     var data = Self.encode(processes)
     if data.count > Self.byteCountMax {
-      // Without what is wanted for an unreadable folder alone.
+      // Without the part that serves for an unreadable folder alone.
       data = Self.encode(
         processes.map { record in
           var record = record

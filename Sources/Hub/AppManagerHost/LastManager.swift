@@ -3,13 +3,13 @@ import AppMachines
 import EventLoop
 import StateFiles
 
-/// What the last manager has left for the next one beside its socket. It is read before anything is changed: what is
-/// unknown would be ended and closed.
+/// The lists that the last manager has written for the next one, beside its socket. They are read before anything is
+/// changed: unknown processes would be ended, and unknown sockets closed.
 struct LastManager {
   /// The processes of apps that run on.
   private(set) var processes: [AppProcessRecord] = []
   private(set) var sockets = HeldSocketFile.Contents()
-  /// What was lost, as sentences for the log.
+  /// Losses, as sentences for the log.
   private(set) var reports: [String] = []
 
   /// - Throws: If a list can't be read for now, or is no file of this user's. A damaged one has nothing, and is reported.
@@ -34,7 +34,7 @@ struct LastManager {
 extension AppManagerCore {
   /// Begins with the apps that were installed.
   ///
-  /// - Parameter last: What the last manager has left.
+  /// - Parameter last: The lists of the last manager.
   /// - Throws: Before anything of it has changed.
   func begin(after last: LastManager) throws(AppManagerServerError) {
     let contents: AppStoreContents

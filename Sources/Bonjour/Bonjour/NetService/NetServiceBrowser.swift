@@ -121,7 +121,7 @@ open class NetServiceBrowser: NSObject, @unchecked Sendable {
 
   private func begin(_ makeRequest: () throws(DNSWireError) -> QueryRequest) {
     let request = try? makeRequest()
-    // Calls are queued under the lock, in the order of starts and stops on all threads.
+    // Calls are queued under the lock, in the order of the starts and stops of all threads.
     let number = lock.withLock { () -> Int? in
       guard search == nil, request != nil else {
         let failure: NetServiceFailure = search == nil ? .badArgument : .busy
