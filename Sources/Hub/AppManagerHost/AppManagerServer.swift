@@ -76,6 +76,7 @@ package final class AppManagerServer: Sendable {
         throw error
       }
       do throws(AppManagerServerError) { try core.begin(after: last) } catch {
+        core.sockets.close()
         core.stopListening()
         store.close()
         throw error
@@ -129,6 +130,8 @@ package enum AppManagerServerError: Error, Hashable, Sendable {
   case list(String, String)
   /// The processes of the last manager can't be looked at.
   case processes(SystemError)
+  /// The held sockets of the last manager can't be watched.
+  case sockets(SystemError)
 
   /// A sentence without a full stop.
   package var sentence: String {
@@ -143,6 +146,7 @@ package enum AppManagerServerError: Error, Hashable, Sendable {
     case .store(let reason): "the list of apps can't be read: \(reason)"
     case .list(let list, let reason):
       "the list of \(list) that the last manager of apps has left can't be read: \(reason)"
+    case .sockets(let error): "the held sockets can't be taken over: \(error.text)"
     case .processes(let error):
       "the processes of apps that run on can't be taken over: \(error.text)"
     }

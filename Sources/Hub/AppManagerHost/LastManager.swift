@@ -48,6 +48,7 @@ extension AppManagerCore {
     }
     restoreFailures(contents.details)
     // Before the others, which may launch an app that has no process.
+    do throws(SystemError) { try sockets.prepare() } catch { throw .sockets(error) }
     do throws(SystemError) { try adopt(last.processes) } catch { throw .processes(error) }
     for record in contents.managers {
       let manager = PreservedManager(

@@ -324,6 +324,9 @@ final class AppManagerSockets {
 
   // MARK: Over a restart
 
+  /// Opens the descriptor that kept sockets need, before they are taken over: without it they would be closed.
+  func prepare() throws(SystemError) { if !store.inherited.isEmpty { _ = try openPoll() } }
+
   /// Takes over what the last manager held, and closes the descriptors that no installed app has.
   func begin(_ contents: HeldSocketFile.Contents) {
     var left = store.inherited
