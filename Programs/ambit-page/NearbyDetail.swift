@@ -33,7 +33,7 @@ final class NearbyDetail: ViewModel {
   let close: Action<Void, Never, Never>
 
   static let bindings: Bindings<NearbyDetail> = [
-    "id": .oneWay(\.openID), "isOpen": .oneWay(\.isOpen), "isAwaited": .oneWay(\.isAwaited),
+    "id": .twoWay(\.openID), "isOpen": .oneWay(\.isOpen), "isAwaited": .oneWay(\.isAwaited),
     "title": .oneWay(\.title),
     "subtitle": .oneWay(\.subtitle),
     "fields": .list(
@@ -53,7 +53,8 @@ final class NearbyDetail: ViewModel {
     let item = Property.combineLatest(openID, nearby.snapshot)
       .map { id, snapshot in snapshot.items.first { $0.id == id } }
     isOpen = item.map { $0 != nil }.skipRepeats()
-    isAwaited = openID.combineLatest(with: item).map { $0 != nil && $1 == nil }.skipRepeats()
+    // The page's address sets an empty one, too: that without an open item.
+    isAwaited = openID.combineLatest(with: item).map { $0 ?? "" != "" && $1 == nil }.skipRepeats()
     title = item.map { $0?.title ?? "" }.skipRepeats()
     subtitle = item.combineLatest(with: nearby.snapshot)
       .map { Self.subtitle($0, now: $1.now) }.skipRepeats()

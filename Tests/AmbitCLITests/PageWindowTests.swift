@@ -143,12 +143,24 @@
           try await browser.goBack()
           try await browser.wait(until: isClosed)
         }
-        // Closed otherwise, there is nothing to go back from.
-        try await Self.open("Pulse strap", browser)
+        // Forward opens it again, and a reload keeps it open.
+        func shows(_ name: String) -> String {
+          "document.querySelector('aside h2').textContent == '\(name)' && !\(isClosed)"
+        }
+        try await browser.run("history.forward()")
+        try await browser.wait(until: shows("Pulse strap") + " && location.search.includes('open')")
+        try await browser.run("location.reload()")
+        try await browser.wait(until: shows("Pulse strap"))
         let first: String = try await browser.script("return location.href")
+        // Each one that is opened is a step.
         try await Self.open("Thermostat", browser)
         try await browser.wait(until: "location.href != '\(first)'")
         let shown: String = try await browser.script("return location.href")
+        try await browser.goBack()
+        try await browser.wait(until: shows("Pulse strap") + " && location.href == '\(first)'")
+        try await browser.run("history.forward()")
+        try await browser.wait(until: shows("Thermostat") + " && location.href == '\(shown)'")
+        // Closed otherwise, there is nothing to go back from.
         try await browser.click(browser.find("aside .head button"))
         try await browser.wait(
           until: "\(isClosed) && history.state == null && !location.search.includes('open')")

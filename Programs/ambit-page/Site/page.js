@@ -36,31 +36,40 @@ const follow = (element, target, change = () => {}) => {
   // The first values may have come before this script.
   look()
 }
-// What is open is part of the address. Back closes it, as users of phones expect, and stays on the page.
+// What is open is part of the address, and each opened device or service a step in the browser's history. Back closes it,
+// as users of phones expect, and stays on the page; Forward opens it again. `depth` counts the steps since nothing was
+// open, to which closing goes back, so that Back leaves the page then.
 const flow = document.querySelector('#cf')
+const opened = document.querySelector('#opened')
+const parameter = () => new URL(location).searchParams.get('open') ?? ''
 const address = (id) => {
   const url = new URL(location)
   url.searchParams.delete('open')
   if (id) url.searchParams.set('open', id)
   return url
 }
+const addStep = () => {
+  const isOpen = true
+  const depth = (history.state?.depth ?? 0) + 1
+  history.pushState({ isOpen, depth }, '', address(flow.dataset.front))
+}
 const remember = (isOpen) => {
   const wasOpen = Boolean(history.state?.isOpen)
   if (isOpen && !wasOpen) {
     // Also where the page was opened with it, so that there is something to go back to.
     history.replaceState(null, '', address())
-    history.pushState({ isOpen }, '', address(flow.dataset.front))
+    addStep()
   } else if (wasOpen && !isOpen) {
-    history.back()
+    history.go(-history.state.depth)
   }
 }
 new MutationObserver(() => {
-  if (!detail.hidden && history.state?.isOpen) {
-    history.replaceState(history.state, '', address(flow.dataset.front))
-  }
+  const isAnother = flow.dataset.front && flow.dataset.front !== parameter()
+  if (!detail.hidden && history.state?.isOpen && isAnother) addStep()
 }).observe(flow, { attributeFilter: ['data-front'] })
 addEventListener('popstate', () => {
-  if (!detail.hidden && !history.state?.isOpen) detail.querySelector('.head button').click()
+  opened.value = parameter()
+  opened.dispatchEvent(new Event('input'))
 })
 // What isn't nearby was never opened here, and its address would be opened again by the next reload.
 document.querySelector('.awaited button').addEventListener('click', () => {
