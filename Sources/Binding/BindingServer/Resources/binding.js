@@ -10,6 +10,18 @@ const isLater = (status) => !status || status > 499 || [408, 425, 429].includes(
 // Whether an answer is a refusal: no conflict, and nothing that is tried again.
 const isRefusal = (status) => !isLater(status) && status != 204 && status != 409;
 
+// Sends something, and returns the status of the answer; 0 without one. Browsers keep no more than 64 kB for a page that
+// is left, and a character has up to three bytes.
+const ask = (url, time, body) =>
+  fetch(url, {
+    method: "POST",
+    body,
+    keepalive: body?.length < 2e4,
+    signal: AbortSignal.timeout(time),
+  }).then(({ status }) => status, () => 0);
+
+// A pause after one more failure.
+const longer = (pause) => Math.min(2 * pause, 3e3);
 // Not all browsers at once.
 const jitter = (time) => time * (0.5 + Math.random());
 
@@ -18,7 +30,7 @@ const jitter = (time) => time * (0.5 + Math.random());
 
 const serve = () => {
   const ports = new Map();
-  let source, timer, silence, began, tick;
+  let source, timer, silence, began, tick, isMute;
   let pause = 300;
   const tell = (state) => ports.forEach((port) => port.postMessage(state));
   // A stream has room for 64 tabs: those that came last.
@@ -32,10 +44,16 @@ const serve = () => {
     });
     return beside("live?tab=" + tabs + "&at=" + encodeURIComponent(queries));
   };
-  const open = () => {
+  const open = async () => {
     source &&= source.close();
     silence = began = tick = 0;
     if (!ports.size) return;
+    // A stream alone is no connection, where nothing that the page sends arrives.
+    if (isMute && !(await beat())) {
+      tell(0);
+      return openIn(3e3);
+    }
+    if (source) return;
     source = new EventSource(address());
     for (const kind of ["snap", "patch", "beat"])
       source.addEventListener(kind, ({ data }) => {
@@ -49,27 +67,29 @@ const serve = () => {
   };
   const openIn = (time) => {
     clearTimeout(timer);
-    timer = setTimeout(open, time);
+    timer = setTimeout(open, jitter(time));
   };
   const lose = async (isRefused) => {
     source = source.close();
     // Not all browsers at once, when the server was away, and not often, where it stays away.
-    pause = began && Date.now() - began > 5e3 ? 300 : Math.min(2 * pause, 3e3);
+    pause = began && Date.now() - began > 5e3 ? 300 : longer(pause);
     const status = isRefused ? await beat() : 503;
     // A tab may have come meanwhile.
     if (source) return;
     tell(isRefusal(status) ? status : 0);
-    openIn(jitter(pause));
+    openIn(pause);
   };
-  // A sign of life for the server. Its answer has the status that an event source keeps to itself.
-  const beat = async () => {
+  // A sign of life for the server. Its answer has the status that an event source keeps to itself. Without an answer, one
+  // of the page to the server is missing: a second one finds out, within 25 seconds in all.
+  const beat = async (isSecond) => {
     const before = source;
-    const { status } = await fetch(address(), {
-      method: "POST",
-      signal: AbortSignal.timeout(5e3),
-    }).catch(() => 0);
-    // The server doesn't have this stream any more.
-    if (source && source == before && status == 409) lose();
+    const status = await ask(address(), 5e3);
+    isMute = !status;
+    if (source && source == before) {
+      if (isMute && !isSecond) return beat(1);
+      // The server doesn't have this stream any more, or gets nothing.
+      if (isMute || status == 409) lose();
+    }
     return status;
   };
   // The server gives a sign of life every 10 seconds, and gets one every 15.
@@ -103,12 +123,15 @@ const listOf = (name) =>
   (lists[name] ??= { order: [], rows: new Map(), shows: new Set(), observers: new Set() });
 const pathOf = (scope, name) => (scope.at[0] ? [...scope.at, name] : name);
 
+// The state of the stream, and whether a message got no answer.
+let link, isMute;
 // Elements with `data-when` are shown in one state of the connection. A page without any gets a line for each
 // state, which is read out, too: a page that only dims is silent to those that don't see it.
 let state = "on";
 const showState = () => {
-  const { live, refusal } = root.dataset;
-  const now = live == "on" && refusal ? "denied" : live;
+  const shown = isMute && link == "on" ? "off" : link;
+  mark(root, "data-live", shown);
+  const now = shown == "on" && root.dataset.refusal ? "denied" : shown;
   if (state == now) return;
   state = now;
   for (const element of doc.querySelectorAll("[data-when]"))
@@ -165,9 +188,12 @@ const update = () => {
 };
 
 const mark = (element, name, value) => {
-  if ((value ?? false) === false) element.removeAttribute(name);
-  else element.setAttribute(name, value === true ? "" : value);
+  (value ?? false) === false
+    ? element.removeAttribute(name)
+    : element.setAttribute(name, value === true ? "" : value);
 };
+
+const markPending = (element, isPending) => mark(element, "data-pending", isPending);
 
 const markRefused = (element, why) => {
   mark(element, "data-refused", why);
@@ -178,18 +204,14 @@ const accept = (scope, values) => {
   for (const name in values) {
     const id = scope.at + "/" + name;
     const edit = edits.get(id);
-    // What was refused stays in its field, but not in another row of the same key.
-    if (edit && !edit.isDone && !(edit.refused && edit.scope != scope)) continue;
-    // What the property refused stays in its field, too, until one of both changes.
-    const refusal = name + ".refusal";
-    const why = (refusal in values ? values : scope.cells)[refusal];
-    if (edit && why) {
-      edit.refused = why;
-      changed.add(scope);
-      continue;
+    if (edit) {
+      edit.was = values[name];
+      const refusal = name + ".refusal";
+      if (edit.isDone) edit.refused = (refusal in values ? values : scope.cells)[refusal];
+      else if (!edit.refused) continue;
+      // What was refused stays in its field, but not in another row of the same key. Fields have texts, also of numbers.
+      if (!(edit.refused && edit.scope == scope) && edit.typed != values[name]) edits.delete(id);
     }
-    // Fields have texts, also of numbers.
-    if (edit?.typed != values[name]) edits.delete(id);
     scope.cells[name] = values[name];
     changed.add(scope);
   }
@@ -197,12 +219,13 @@ const accept = (scope, values) => {
 
 const set = (scope, name, value) => {
   const id = scope.at + "/" + name;
-  let op = edits.get(id)?.op;
+  const old = edits.get(id);
+  let op = old?.op;
   // Of each path the last value is sent, but none passes an action.
-  if (queue.indexOf(op) > queue.findLastIndex(([verb]) => verb == "call"))
-    op[2] = value;
-  else queue.push((op = ["set", pathOf(scope, name), value]));
-  edits.set(id, { scope, field: name, typed: value, op });
+  queue.indexOf(op) > queue.findLastIndex(([verb]) => verb == "call")
+    ? (op[2] = value)
+    : queue.push((op = ["set", pathOf(scope, name), value]));
+  edits.set(id, { scope, field: name, typed: value, op, was: old ? old.was : scope.cells[name] });
   scope.cells[name] = value;
   changed.add(scope);
 };
@@ -239,17 +262,12 @@ const submitEntered = () => {
 
 const post = async (message) => {
   retry = 0;
-  const body = JSON.stringify(message);
-  const { status } = await fetch(beside("live"), {
-    method: "POST",
-    body,
-    // Browsers refuse more than 64 kB, and a character has up to three bytes.
-    keepalive: body.length < 2e4,
-    signal: AbortSignal.timeout(2e4),
-  }).catch(() => 0);
+  const status = await ask(beside("live"), 2e4, JSON.stringify(message));
   if (flight != message) return;
+  isMute = !status;
+  showState();
   if (isLater(status)) {
-    pause = Math.min(2 * pause, 3e3);
+    pause = longer(pause);
     return (retry = setTimeout(post, jitter(pause), message));
   }
   pause = 250;
@@ -260,9 +278,10 @@ const post = async (message) => {
   }
   deny(0, status != 204 && status);
   if (status != 204) {
-    // What was refused stays in its fields, and its number is the next one's.
+    // What was refused stays in its fields, and nowhere else; its number is the next one's.
     edits.forEach((edit) => {
       if (edit.sentIn == sequence) {
+        edit.scope.cells[edit.field] = edit.was;
         edit.sentIn = 1 / 0;
         edit.refused = status;
         changed.add(edit.scope);
@@ -281,7 +300,7 @@ const address = () => location.pathname.slice(beside(".").pathname.length) + loc
 // Values that are parts of the address: a typed address and Back set them, and their changes are steps in
 // the browser's history.
 const queries = [];
-let isFollowing;
+let isFollowing, stepped;
 const inAddress = (value) => (value || value === 0 ? "" + value : "");
 const follow = (isFirst) => {
   const given = new URLSearchParams(location.search);
@@ -294,31 +313,38 @@ const follow = (isFirst) => {
     isSet = true;
   }
   isFollowing = true;
+  stepped = 0;
   update();
   isSet && send(true);
 };
 const record = (isStep) => {
   const url = new URL(location);
+  const { searchParams } = url;
   for (const [name, path] of queries) {
     const text = inAddress(page.cells[path]);
-    if (text == (url.searchParams.get(name) ?? "")) continue;
-    if (text) url.searchParams.set(name, text);
-    else url.searchParams.delete(name);
-    // A text that is being typed is one step.
-    isStep &&= doc.activeElement?.dataset.bind != path;
+    if (text == (searchParams.get(name) ?? "")) continue;
+    text ? searchParams.set(name, text) : searchParams.delete(name);
+    // A text that is being typed is one step, until its field is left.
+    const { activeElement } = doc;
+    if (activeElement?.dataset.bind != path || activeElement.type.match(/box|one|radio/)) continue;
+    isStep &&= stepped != activeElement;
+    stepped = activeElement;
   }
-  url.href == location.href || history[isStep ? "pushState" : "replaceState"](null, "", url);
+  url.href == location.href || history[isStep ? "pushState" : "replaceState"](0, "", url);
 };
 
 // Takes what the server sends.
 
 const take = (message) => {
   const isOn = message.tab;
-  root.dataset.live = isOn ? "on" : message ? "refused" : "off";
-  !isOn || message.epoch ? deny(0, !isOn && message > 0 && message) : showState();
+  link = isOn ? "on" : message ? "refused" : "off";
+  if (message.epoch) {
+    clearTimeout(retry);
+    isMute = 0;
+  }
+  isOn && !message.epoch ? showState() : deny(0, message > 0 && message);
   if (!isOn) return;
   const mine = [];
-  if (message.epoch) clearTimeout(retry);
   if ((message.epoch ?? epoch) != epoch) {
     // Another session. What was clicked wasn't for it. What was typed another view model knows nothing of;
     // the same one lacks what it hasn't acknowledged.
@@ -404,11 +430,7 @@ const upload = async ([list, row], own, file) => {
     });
     const began = Date.now();
     const status = await (turn = turn.then(() =>
-      fetch(beside("live?" + query), {
-        method: "POST",
-        body: end ? "" : body,
-        signal: AbortSignal.timeout(3e4),
-      }).then(({ status }) => status, () => 500)));
+      ask(beside("live?" + query), 3e4, end ? "" : body)));
     if (end) return 0;
     if (status == 204) {
       start += size;
@@ -425,7 +447,7 @@ const upload = async ([list, row], own, file) => {
       if (status == 409 || status == 401) start = size = 0;
       size &&= Math.max(size >> 1, 4096);
       await new Promise((go) => setTimeout(go, jitter(wait)));
-      wait = Math.min(2 * wait, 3e3);
+      wait = longer(wait);
     }
   }
 };
@@ -446,6 +468,9 @@ const fill = (control, value) => {
   }
 };
 
+// The parts of an attribute such as `click:send`.
+const pairsIn = (text) => (text ?? "").matchAll(/(\S+?):(\S+)/g);
+
 // What ends the bindings of an element.
 const ends = new WeakMap();
 
@@ -460,8 +485,12 @@ const bind = (top, scope) => {
     name in from.cells ? from : from.above ? scopeFor(name, from.above) : page;
   const watch = (name, show) => {
     if (!name) return;
-    const { cells, updates } = scopeFor(name);
-    const each = () => name in cells && guarded(show, cells[name]);
+    const { at, cells, updates } = scopeFor(name);
+    // A reason is for the page where the refused text is.
+    const [field, rest] = name.split(".refusal");
+    const each = () =>
+      name in cells &&
+      guarded(show, (rest !== "" || edits.get(at + "/" + field)?.refused) && cells[name]);
     updates.add(each);
     end.signal.addEventListener("abort", () => updates.delete(each));
     each();
@@ -469,7 +498,7 @@ const bind = (top, scope) => {
   for (const element of [top, ...top.querySelectorAll("*")]) {
     const data = element.dataset;
     const pairs = (name, use) => {
-      for (const [, what, path] of (data[name] ?? "").matchAll(/(\S+?):(\S+)/g)) use(what, path);
+      for (const [, what, path] of pairsIn(data[name])) use(what, path);
     };
     const on = (event, action) => element.addEventListener(event, action, end);
     watch(data.text, (value) => {
@@ -490,14 +519,15 @@ const bind = (top, scope) => {
     if (path) {
       let timer, isBlank, before;
       const value = () => (element.type == "checkbox" ? element.checked : element.value);
-      const shown = () => scopeFor(path).cells[path];
+      const edited = () => edits.get(scopeFor(path).at + "/" + path);
+      const shown = () => (edited()?.refused ? edited().typed : scopeFor(path).cells[path]);
       const show = () => {
         isBlank || fill(element, shown());
-        const edit = edits.get(scopeFor(path).at + "/" + path);
+        const edit = edited();
         const refused = edit?.refused;
-        mark(element, "data-pending", edit && !edit.isDone && !refused);
-        if (refused == element.getAttribute("data-refused")) return;
-        markRefused(element, refused);
+        markPending(element, edit && !edit.isDone && !refused);
+        // In quotes, as the property of this name is short.
+        refused == data["refused"] || markRefused(element, refused);
       };
       const take = () => {
         clearTimeout(timer);
@@ -524,8 +554,7 @@ const bind = (top, scope) => {
         element.value == before ? show() : input();
       });
       on("wasreset", () => {
-        const isChosen = element.type != "radio" || element.checked;
-        isChosen && "" + value() != "" + (shown() ?? "") && take();
+        (element.type != "radio" || element.checked) && "" + value() != "" + (shown() ?? "") && take();
       });
     }
     if (data.upload) {
@@ -543,12 +572,12 @@ const bind = (top, scope) => {
           count++;
           const { at } = scopeFor(data.upload + ".receiving");
           upload(at, data.upload, file).then((status) => {
-            mark(element, "data-pending", --count > 0);
+            markPending(element, --count > 0);
             // What was cancelled is gone (410).
             status == 204 || status == 410 || refuse(status);
           });
         }
-        mark(element, "data-pending", count > 0);
+        markPending(element, count > 0);
       });
     }
     pairs("on", (event, action) => {
@@ -661,12 +690,12 @@ const start = () => {
   let key;
   guarded(() => {
     const [{ type }] = performance.getEntriesByType("navigation");
-    if (type != "navigate") key = sessionStorage.getItem(place);
-    sessionStorage.removeItem(place);
+    if (type != "navigate") key = sessionStorage[place];
+    delete sessionStorage[place];
   });
-  key ??= random(4);
+  key ||= random(4);
   tab = (name ? name + "." : "") + key + "~" + random(1);
-  for (const [, name, path] of (root.dataset.query ?? "").matchAll(/(\S+?):(\S+)/g))
+  for (const [, name, path] of pairsIn(root.dataset.query))
     queries.push([name, path]);
   bind(root, page);
   addLines();
@@ -683,16 +712,16 @@ const start = () => {
   on("visibilitychange", look);
   on("popstate", () => isFollowing && follow());
   on("keydown", enter);
-  on("focusout", () => (entered = 0));
+  on("focusout", () => (entered = stepped = 0));
   on("pageshow", ({ persisted }) => {
-    persisted && guarded(() => sessionStorage.removeItem(place));
+    persisted && guarded(() => delete sessionStorage[place]);
     look();
   });
   on("pagehide", () => {
     // What is in flight is sent again with the rest, for nothing waits for its answer any more.
     send(true, flight?.ops);
     appear(0);
-    guarded(() => sessionStorage.setItem(place, key));
+    guarded(() => (sessionStorage[place] = key));
     navigator.sendBeacon(beside("live?left=" + tab));
   });
   // The form is reset after the event.

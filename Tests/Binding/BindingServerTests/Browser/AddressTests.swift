@@ -124,6 +124,13 @@
         try await browser.wait(until: "pending.join() == 'true,false,true,false'")
         #expect(try await browser.script("return \(field).value") == "200")
         await MainActor.run { #expect(hotel.guests.value == 2) }
+        #expect(
+          try await browser.script("return document.querySelector('#held').textContent") == "2")
+        // After a reload neither the text nor its reason is there, as the view model has only the reason.
+        try await browser.run("location.reload()")
+        try await browser.wait(until: "document.readyState == 'complete' && \(field).value == '2'")
+        #expect(
+          try await browser.script("return document.querySelector('#why').textContent") == "")
         try await browser.run(
           "\(field).value = '7'; \(field).dispatchEvent(new Event('input', { bubbles: true }))")
         try await browser.wait(until: "!\(field).hasAttribute('data-refused')")
@@ -178,6 +185,38 @@
         }
         try await browser.navigate(to: "http://127.0.0.1:\(server.port)/")
         try await browser.wait(until: "document.querySelector('h1').textContent == 'none'")
+      }
+    }
+  }
+
+  extension AddressTests {
+    @Test
+    func
+      `Text that is typed into the field of a part of the address is one step, until it is left`()
+      async throws
+    {
+      let hotel = await Hotel()
+      try await Self.withPage({ _ in hotel }) { browser, _ async throws in
+        try await browser.wait(until: "document.documentElement.dataset.live == 'on'")
+        func count() async throws -> Int { try await browser.script("return history.length") }
+        func type(_ text: String, until query: String) async throws {
+          try await browser.run("document.querySelector('#place').focus()")
+          try await browser.perform(.keyboard().type(text))
+          try await browser.wait(until: "location.search == '\(query)'")
+        }
+        let before = try await count()
+        try await type("ab", until: "?room=ab")
+        #expect(try await count() == before + 1)
+        try await type("c", until: "?room=abc")
+        #expect(try await count() == before + 1)
+        try await browser.run("document.querySelector('#guests').focus()")
+        try await type("d", until: "?room=abcd")
+        #expect(try await count() == before + 2)
+        try await browser.goBack()
+        try await browser.wait(until: "document.querySelector('#place').value == 'abc'")
+        try await browser.goBack()
+        try await browser.wait(until: "document.querySelector('#place').value == ''")
+        await hotel.changes { hotel.open.value == "" }
       }
     }
   }

@@ -28,12 +28,14 @@
       window.beatStatuses = [];
       window.posts = [];
       window.statuses = [];
+      // Whether the network swallows what the page sends: the time limit of each request comes at once.
+      window.isSwallowed = () => false;
       window.fetch = async (url, { body }) => {
-        if (!body) {
-          beats.push(new URL(url).searchParams.get("tab"));
-          return { status: beatStatuses.shift() ?? 204 };
-        }
-        posts.push({ ...JSON.parse(body), at: performance.now() });
+        body
+          ? posts.push({ ...JSON.parse(body), at: performance.now() })
+          : beats.push(new URL(url).searchParams.get("tab"));
+        if (isSwallowed(body)) throw new DOMException("", "TimeoutError");
+        if (!body) return { status: beatStatuses.shift() ?? 204 };
         while (window.isHeld) await new Promise((done) => setTimeout(done, 5));
         return { status: statuses.shift() ?? 204 };
       };
@@ -261,6 +263,102 @@
           return [before, after, state(), beats[0] == streams[0].tab ? `${beats.length}` : ""];
           """)
         #expect(result == ["on true", "off false", "on", "3"])
+      }
+    }
+
+    @Test(
+      "the script shows within 25 seconds that nothing it sends arrives, and comes back by itself")
+    func swallowedBeats() async throws {
+      try await Self.withPage { browser in
+        let result: [String] = try await browser.script(
+          """
+          const state = () => document.documentElement.dataset.live;
+          const later = window.setTimeout;
+          window.setTimeout = (action, time, ...rest) => later(action, time / 100, ...rest);
+          snap("e1", "m1");
+          await soon(() => state() == "on");
+          tick();
+          await soon(() => beats.length == 1);
+          window.isSwallowed = () => true;
+          type("#text", "kept");
+          // The stream flows on. The next sign of life is 15 seconds later, and each has five.
+          for (let each = 0; each < 3; each++) {
+            say("patch", { v: { count: each } });
+            tick();
+          }
+          await soon(() => state() == "off");
+          const first = `${state()} ${streams.length} ${streams[0].isClosed}`;
+          // No stream is opened that would look like a connection.
+          await soon(() => beats.length > 6);
+          const second = `${state()} ${streams.length}`;
+          window.isSwallowed = () => false;
+          await soon(() => streams.length == 2);
+          snap("e1", "m1");
+          await soon(() => state() == "on" && posts.at(-1).ops);
+          await new Promise((done) => setTimeout(done, 500));
+          say("patch", { a: 1, v: { text: "kept" } });
+          await soon(() => !document.querySelector("#text").hasAttribute("data-pending"));
+          return [first, second, state(), document.querySelector("#text").value,
+            [...new Set(posts.map(({ seq, ops }) => `${seq} ${JSON.stringify(ops)}`))].join()];
+          """)
+        #expect(
+          result == ["off 1 true", "off 1", "on", "kept", #"1 [["set","text","kept"]]"#])
+      }
+    }
+
+    @Test(
+      "the script shows that a message gets no answer although signs of life do, and sends it again"
+    )
+    func swallowedMessages() async throws {
+      try await Self.withPage { browser in
+        let result: [String] = try await browser.script(
+          """
+          const states = [];
+          new MutationObserver(() => states.push(document.documentElement.dataset.live))
+            .observe(document.documentElement, { attributeFilter: ["data-live"] });
+          const state = () => states.at(-1);
+          snap("e1", "m1");
+          await soon(() => state() == "on");
+          window.isSwallowed = (body) => body;
+          type("#text", "kept");
+          await soon(() => state() == "off");
+          // What comes meanwhile is shown, and is no sign that the message has arrived.
+          say("patch", { v: { count: 7 } });
+          await soon(() => document.querySelector("#count").value == "7" && posts.length > 1);
+          window.isSwallowed = () => false;
+          await soon(() => state() == "on");
+          // Of an answer that was lost.
+          say("patch", { a: 1, v: { text: "kept" } });
+          return [[...new Set(states)].join(), state(), `${streams.length}`,
+            [...new Set(posts.map(({ seq, ops }) => `${seq} ${JSON.stringify(ops)}`))].join()];
+          """)
+        #expect(result == ["on,off", "on", "1", #"1 [["set","text","kept"]]"#])
+      }
+    }
+
+    @Test("refused text is in its fields only: all else shows the value that holds")
+    func refusedElsewhere() async throws {
+      let end = #"<p id="shown-text" data-text="text"></p>"#
+      try await Self.withPage(end) { browser in
+        let result: [String] = try await browser.script(
+          """
+          const shown = () => [document.querySelector("#text").value,
+            document.querySelector("#shown-text").textContent,
+            document.querySelector("#text").getAttribute("data-refused")].join();
+          snap("e1", "m1", { text: "held" });
+          await soon(() => document.querySelector("#text").value == "held");
+          statuses.push(413);
+          type("#text", "too long");
+          await soon(() => document.querySelector("#text").dataset.refused);
+          const first = shown();
+          say("patch", { v: { text: "another's" } });
+          await soon(() => shown().includes("another's"));
+          const second = shown();
+          type("#text", "short");
+          await soon(() => posts.length == 2);
+          return [first, second, shown()];
+          """)
+        #expect(result == ["too long,held,413", "too long,another's,413", "short,short,"])
       }
     }
 

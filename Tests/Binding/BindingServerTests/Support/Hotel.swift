@@ -70,6 +70,7 @@
       <body>
       <h1 data-text="house"></h1>
       <input id="guests" data-bind="guests"> <b id="why" data-text="guests.refusal"></b>
+      <i id="held" data-text="guests"></i> <input id="place" data-bind="open">
       <input id="wide" type="checkbox" data-bind="isWide">
       <p id="open" data-text="open"></p>
       <ol>
