@@ -101,7 +101,7 @@ final class LiveScreen: Sendable {
     return source
   }
 
-  /// Posts keys, in order with Ctrl-C and Ctrl-Z, which work whatever the view waits for. Nothing behind a Ctrl-C
+  /// Posts keys, in order with Ctrl-C and Ctrl-Z, which also work while the view waits. Nothing behind a Ctrl-C
   /// is a key of the view.
   private static func post(
     _ bytes: ArraySlice<UInt8>, to post: AsyncStream<Event>.Continuation

@@ -122,7 +122,7 @@ final class LineTerminal: Sendable {
   }
 
   /// Whether a Ctrl-C came with the end of the last line, which is for its command. As everywhere in terminals, it takes
-  /// away the text that was typed ahead of it.
+  /// away the keys ahead of it.
   func takeInterrupt() -> Bool {
     state.update { state in
       guard let last = state.keys.lastIndex(of: .control("c")) else { return false }
