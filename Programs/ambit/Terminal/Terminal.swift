@@ -236,7 +236,9 @@ package struct Output: Sendable {
     guard showsProgress else { return }
     Self.progressIsShown.withLock { isShown in
       isShown = true
-      Self.write("\r\(errorStyle.dim(Fit.safe(text)))\u{1B}[K", to: STDERR_FILENO)
+      // Of a wrapped line, only the last row could be taken away.
+      let fitted = Fit.truncated(Fit.safe(text), max(1, Terminal.errorColumns - 1))
+      Self.write("\r\(errorStyle.dim(fitted))\u{1B}[K", to: STDERR_FILENO)
     }
   }
 
