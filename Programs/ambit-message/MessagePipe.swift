@@ -248,7 +248,7 @@
       _ messages: [(message: OutgoingMessage, reference: String?)], _ rows: [Int64],
       _ account: MessagingAccount, _ output: Output
     ) async {
-      // No line reports it, so that nobody waits.
+      // No line reports it.
       account.acknowledgeSoon(rows: rows)
       let results = await account.send(messages.map(\.message))
       for ((message, reference), result) in zip(messages, results) {

@@ -24,7 +24,7 @@
       private let inbox: Inbox
       private var last: Int64 = 0
       private var read: ArraySlice<IncomingRow> = []
-      /// Whether the latest reading has found the end of the inbox. Of what came since, the arrivals tell.
+      /// Whether the latest reading has found the end of the inbox. Arrivals report later entries.
       private var isAtEnd = false
 
       fileprivate init(inbox: Inbox) { self.inbox = inbox }

@@ -24,8 +24,8 @@
     enum Request: Sendable {
       case stream(StreamMachine.Event)
       case messages(MessageEvent)
-      /// The app has taken a row of the inbox; the closure is called when that is on disk, or can't be. Without one nobody
-      /// waits.
+      /// The app has taken a row of the inbox; the closure is called when that is on disk, or can't be. Without a
+      /// closure the app doesn't wait.
       case acknowledge(Int64, Completion?)
       /// A request about contacts; the closure is called with the answer, or without one in time.
       case contacts(ContactRequest, @Sendable (ContactFailure?) -> Void)

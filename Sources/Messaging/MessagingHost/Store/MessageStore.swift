@@ -137,8 +137,8 @@
       }
     }
 
-    /// The same with the connection that writes, if it writes nothing. Its pages
-    /// are in memory, where another connection reads them again from the file after each transaction.
+    /// The same with the connection that writes, if it writes nothing. Its pages are in memory,
+    /// where another connection reads them again from the file after each transaction.
     func readWarm<Value: Sendable>(_ body: (Database) throws -> Value) throws(StoreError) -> Value {
       do {
         let value = try writing.withLockIfAvailable { _ in
