@@ -26,6 +26,8 @@ final class HubDriver: @unchecked Sendable {
   private let settling: HubSettling
   private lazy var timer = DeadlineTimer(loop.makeTimer { [weak self] in self?.wake() })
   private var isStopped = false
+  /// Whether timers that are due have a turn of the loop.
+  private var isDueScheduled = false
 
   /// What clients put into the inbox.
   private enum Entry: Sendable {
@@ -71,6 +73,18 @@ final class HubDriver: @unchecked Sendable {
     shown = Mutex(Shown(problem: sentence, isDecided: problem != nil))
     settling = HubSettling(on: loop)
     if let sentence { logger.error("\(sentence)") }
+    connectSettling()
+  }
+
+  private func connectSettling() {
+    clock.onDue = { [weak self] in self?.scheduleDue() }
+    // What clients have put there meanwhile goes first, and the machine may answer it at once.
+    settling.onTurn = { [weak self] in self?.drainInbox() }
+    settling.hasDue = { [weak self] in self?.clock.hasDue ?? false }
+    settling.onSettled = { [weak self] number in
+      guard let self else { return }
+      handle(.settled(number, wake: clock.firstTimer))
+    }
   }
 
   /// A manager of apps that is started again takes its apps over: to them, the radio was there all the time. It listens
@@ -220,21 +234,44 @@ final class HubDriver: @unchecked Sendable {
   // MARK: Virtual time
 
   private func advance(to time: Instant) {
-    let due = clock.advance(to: time)
-    for timer in due { timer.onFire() }
-    guard !due.isEmpty else { return }
+    clock.advance(to: time)
+    fireTimers()
+  }
+
+  /// Fires the timers that are due, except those that they set themselves, which have a turn of their own. Returns
+  /// whether one fired.
+  @discardableResult private func fireTimers() -> Bool {
+    let order = clock.currentOrder
+    var hasFired = false
+    while let timer = clock.takeFirstDue(upTo: order) {
+      hasFired = true
+      timer.onFire()
+    }
+    guard hasFired else { return false }
     for id in slots.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
       if let slot = slots[id] { settling.add(slot) }
+    }
+    return true
+  }
+
+  /// Fires timers that were set for a time that has come, in a turn of their own.
+  private func scheduleDue() {
+    guard !isDueScheduled else { return }
+    isDueScheduled = true
+    loop.execute { [weak self] in
+      guard let self else { return }
+      isDueScheduled = false
+      let hasFired = fireTimers()
+      guard !isStopped else { return }
+      if settling.isAsked { return settling.settle() }
+      // No question of the hub waits for what they do.
+      if hasFired, let first = slots.keys.min(by: { $0.rawValue < $1.rawValue }) {
+        handle(.hasWork(first))
+      }
     }
   }
 
   private func beginSettling(_ number: UInt64) {
-    settling.onSettled = { [weak self] number in
-      guard let self else { return }
-      // What clients have put there meanwhile goes first.
-      drainInbox()
-      handle(.settled(number, wake: clock.firstTimer))
-    }
     // In a turn of its own: the machine is not given an input from within an action.
     loop.execute { [settling = LoopConfined(settling, to: loop)] in settling.value.begin(number) }
   }

@@ -8,7 +8,13 @@ final class HubSettling {
   private var unsettled: [HubSessionSlot] = []
   /// The number that the hub waits for; nil for none.
   private var number: UInt64?
+  /// Earlier numbers that are not answered.
+  private var waiting: [UInt64] = []
   private var isWaiting = false
+  /// Called before it is decided whether all is done. May add sessions.
+  var onTurn: (() -> Void)?
+  /// Whether timers are due, which fire in a turn of their own and then have `settle` called.
+  var hasDue: (() -> Bool)?
   /// Reports that the clients have nothing left to do, with the number.
   var onSettled: ((UInt64) -> Void)?
 
@@ -20,15 +26,15 @@ final class HubSettling {
     unsettled.append(slot)
   }
 
-  /// The hub waits. A hub with several questions has the last number answered when all is done; the earlier ones at
-  /// once after it.
+  /// Whether the hub waits for an answer.
+  var isAsked: Bool { number != nil }
+
+  /// The hub waits. A hub with several questions has all of them answered when all is done, in their order.
   func begin(_ number: UInt64) {
     if let earlier = self.number { waiting.append(earlier) }
     self.number = number
     if !isWaiting { settle() }
   }
-
-  private var waiting: [UInt64] = []
 
   /// The connection has ended, and with it the wait.
   func reset() {
@@ -37,11 +43,15 @@ final class HubSettling {
     unsettled = []
   }
 
-  private func settle() {
-    guard let number else { return }
+  /// Has the sessions with work handle it, or reports that there is none.
+  func settle() {
+    guard number != nil, !isWaiting else { return }
+    onTurn?()
+    guard let number, !isWaiting else { return }
     let slots = unsettled
     unsettled = []
     guard !slots.isEmpty else {
+      if hasDue?() == true { return }
       self.number = nil
       let numbers = waiting + [number]
       waiting = []
@@ -62,9 +72,7 @@ final class HubSettling {
     guard !hasStarted else { return }
     isWaiting = false
     unsettled = slots
-    loop.schedule(in: Self.threadPause) { [weak self] in
-      if let self, !isWaiting { settle() }
-    }
+    loop.schedule(in: Self.threadPause) { [weak self] in self?.settle() }
   }
 
   /// Between two attempts to get a thread.
