@@ -24,6 +24,19 @@ struct HubCommandTests {
     #expect(!FileManager.default.fileExists(atPath: path))
   }
 
+  @Test func `A hub that is ended twice by SIGTERM leaves no socket`() async throws {
+    let folder = try TestFolder()
+    let path = folder.path + "/hub"
+    let run = try AmbitRun(["hub", "--radio", "sim:empty", "--socket", path, "--json"])
+    _ = try #require(await run.output.next(containing: "serving"))
+    for _ in 0..<2 { run.send(SIGTERM) }
+    let end = await run.end()
+    #expect(end.isSignalled && end.status == 128 + SIGTERM, "\(end)")
+    for suffix in ["", ".bonjour", ".metrics"] {
+      #expect(!FileManager.default.fileExists(atPath: path + suffix), "hub\(suffix)")
+    }
+  }
+
   @Test(arguments: [
     "127.0.0.1:9100", "localhost:9100", ":9100", "[::1]:9100", "http://hub:9100/metrics",
   ])

@@ -31,6 +31,19 @@ struct SignalTests {
     }
   }
 
+  @Test func `A second Ctrl-C ends the clean-up, and of SIGTERM the third`() {
+    for (numbers, steps): ([Int32], [SignalEndings.Step]) in [
+      ([SIGINT, SIGINT], [.end, .endNow]),
+      ([SIGTERM, SIGTERM, SIGTERM], [.end, .goOn, .endNow]),
+      ([SIGHUP, SIGHUP, SIGHUP, SIGTERM], [.end, .goOn, .goOn, .goOn]),
+      ([SIGINT, SIGTERM, SIGTERM, SIGTERM], [.end, .goOn, .goOn, .endNow]),
+      ([SIGTERM, SIGINT], [.end, .endNow]),
+    ] {
+      var endings = SignalEndings()
+      #expect(numbers.map { endings.receive($0) } == steps)
+    }
+  }
+
   @Test("a reader that takes nothing doesn't hold up the end", arguments: commands)
   func stuckReader(command: [String]) async throws {
     let reader = StuckReader()

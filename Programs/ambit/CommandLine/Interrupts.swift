@@ -5,12 +5,16 @@ import Synchronization
 /// Ctrl-C and its kin: the first ends the command in order, the second at once. Ctrl-Z stops it,
 /// with the terminal as it was before.
 ///
+/// A repeated SIGTERM is the same request: service managers, wrappers and scripts send it to the process and to its
+/// group. Only the third one ends the clean-up.
+///
 /// The process ends by the signal itself, as if it were not watched: a shell then ends its loop, and
 /// systemd doesn't count a failure (docs/decisions/0185-commands-end-and-fail-as-services-expect.md). A signal that
 /// was ignored when the program began stays ignored.
 final class Interrupts: Sendable {
   private struct State {
     var received: Int32?
+    var endings = SignalEndings()
     var task: Task<Void, any Error>?
     var onRedraw: (@Sendable () -> Void)?
     var interceptor: (@Sendable () -> Bool)?
@@ -121,13 +125,16 @@ final class Interrupts: Sendable {
   }
 
   private func end(_ number: Int32) {
-    let (isSecond, task) = state.withLock { state in
-      // A terminal that is closed sends more than one SIGHUP.
-      let isSecond = state.received != nil && number != SIGHUP
-      state.received = number
-      return (isSecond, state.task)
+    let (step, task) = state.withLock { state in
+      let step = state.endings.receive(number)
+      if step != .goOn { state.received = number }
+      return (step, state.task)
     }
-    if isSecond { endNow(number) }
+    switch step {
+    case .goOn: return
+    case .endNow: endNow(number)
+    case .end: break
+    }
     // A reader that is stuck would hold up the clean-up.
     Output.limitWaiting()
     task?.cancel()
@@ -208,6 +215,39 @@ final class Interrupts: Sendable {
     raise(SIGTSTP)
     pthread_sigmask(SIG_SETMASK, &mask, nil)
     sigaction(SIGTSTP, &watching, nil)
+  }
+}
+
+/// What a command does at each signal that asks it to end.
+struct SignalEndings {
+  enum Step: Hashable {
+    /// It cleans up, and ends.
+    case end
+    /// It ends without what is left to clean up.
+    case endNow
+    /// It goes on with what it does.
+    case goOn
+  }
+
+  /// A hub that is ended twice by a script still removes its sockets, and a stuck one can be ended.
+  private static let terminationsMax = 3
+
+  private var isEnding = false
+  private var terminationCount = 0
+
+  /// A signal arrives: SIGINT, SIGTERM or SIGHUP.
+  mutating func receive(_ number: Int32) -> Step {
+    if number == SIGTERM { terminationCount += 1 }
+    guard isEnding else {
+      isEnding = true
+      return .end
+    }
+    switch number {
+    // A terminal that is closed sends more than one.
+    case SIGHUP: return .goOn
+    case SIGTERM: return terminationCount < Self.terminationsMax ? .goOn : .endNow
+    default: return .endNow
+    }
   }
 }
 

@@ -74,6 +74,19 @@ struct AppProgramTests {
     #expect(program.process.terminationReason == .uncaughtSignal)
   }
 
+  @Test func `SIGTERM that is repeated ends an app that hangs while it terminates`() async throws {
+    let program = try AppProgram("--hang")
+    #expect(await program.lines(4) == Self.lines)
+    program.process.terminate()
+    #expect(await program.next() == "terminate")
+    // Signals that arrive together are one.
+    while program.process.isRunning {
+      program.process.terminate()
+      try await Task.sleep(for: .milliseconds(5))
+    }
+    #expect(program.process.terminationReason == .uncaughtSignal)
+  }
+
   @Test func `The app's Info plist is the file that the environment names, if it can be used`()
     async throws
   {

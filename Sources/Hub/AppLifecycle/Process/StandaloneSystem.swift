@@ -36,7 +36,11 @@ private final class StandaloneSystem: AppSystem {
     // Kept so that they go on; never used again.
     nonisolated(unsafe) var sources: [any DispatchSourceSignal] = []
     var isTerminating = false
+    var terminationCount = 0
   }
+
+  /// A repeated SIGTERM, from a script or for the whole process group, doesn't break off what the app does at its end.
+  private static let terminationsMax = 3
 
   private let isTerminatedBySignals: Bool
   private let state = Mutex(State())
@@ -66,11 +70,18 @@ private final class StandaloneSystem: AppSystem {
 
   var backgroundTimeRemaining: TimeSpan? { nil }
 
-  /// Whether a signal came before. Notes that one has come.
-  private func noteSignal() -> Bool {
+  /// What a signal asks for.
+  private enum Step { case terminate, endNow, goOn }
+
+  /// Notes that a signal has come.
+  private func note(_ number: Int32) -> Step {
     state.withLock { state in
-      defer { state.isTerminating = true }
-      return state.isTerminating
+      if number == SIGTERM { state.terminationCount += 1 }
+      guard state.isTerminating else {
+        state.isTerminating = true
+        return .terminate
+      }
+      return number == SIGTERM && state.terminationCount < Self.terminationsMax ? .goOn : .endNow
     }
   }
 
@@ -84,15 +95,18 @@ private final class StandaloneSystem: AppSystem {
     raise(number)
   }
 
-  /// The first signal lets the app end by itself, and a second one ends it at once.
+  /// The first signal lets the app end by itself; a second one, or the third SIGTERM, ends it at once.
   private func handleSignals() {
     let session = state.withLock { $0.session }
     let sources = [SIGTERM, SIGINT].map { (number: Int32) in
       signal(number, SIG_IGN)
       let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
       source.setEventHandler { [weak self] in
-        if self?.noteSignal() ?? true { return Self.endProcess(number) }
-        session?.receive(.terminate)
+        switch self?.note(number) ?? .endNow {
+        case .terminate: session?.receive(.terminate)
+        case .endNow: Self.endProcess(number)
+        case .goOn: break
+        }
       }
       source.resume()
       return source
