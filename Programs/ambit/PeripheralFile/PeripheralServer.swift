@@ -67,7 +67,8 @@ final class PeripheralServer: Sendable {
         guard case .added(let added, let error) = event, added === service else { return nil }
         guard let error else { return () }
         throw CommandFailure(
-          .badData, "the service \(service.uuid) cannot be published" + RadioFailure.reason(error))
+          RadioFailure.isLimit(error) ? .failure : .badData,
+          "the service \(service.uuid) cannot be published" + RadioFailure.reason(error))
       }
     }
     if target != nil || file.advertising != nil {

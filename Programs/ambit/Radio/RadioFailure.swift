@@ -8,8 +8,14 @@ import JSONWire
 package enum RadioFailure {
   /// The end of a sentence with the reason, if there is an error.
   static func reason(_ error: (any Error)?) -> String {
-    error.map { ": " + $0.localizedDescription.trimmingSuffix(".") } ?? ""
+    guard let error else { return "" }
+    let text = error.localizedDescription.trimmingSuffix(".")
+    // The text is the limit's name then.
+    return isLimit(error) ? ": a limit is reached (\(text))" : ": " + text
   }
+
+  /// Whether a limit of the host or of the hub is the reason, and not what the program asked for.
+  static func isLimit(_ error: any Error) -> Bool { (error as? CBError)?.code == .outOfSpace }
 
   package static func failure(_ state: CBManagerState, _ host: CommandHost) -> CommandFailure {
     let status: ExitStatus = state == .unauthorized ? .notPermitted : .radioUnavailable

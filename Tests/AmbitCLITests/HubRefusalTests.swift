@@ -1,0 +1,68 @@
+import Foundation
+import Glibc
+import Testing
+
+@testable import AmbitCLI
+
+@Suite("What a hub refuses or can't write", .serialized, .timeLimit(.minutes(5)))
+struct HubRefusalTests {
+  private static let lamp =
+    #"{"name": "Lamp", "services": [{"uuid": "180F", "characteristics": [{"uuid": "2A19", "value": {"uint8": 80}}]}]}"#
+
+  private static func run(_ arguments: String..., on hub: ServedHub) async throws -> AmbitRun.End {
+    let run = try AmbitRun(arguments, environment: hub.environment)
+    run.closeInput()
+    return await run.end()
+  }
+
+  /// A hub that gives this user's programs these quotas.
+  private static func hub(_ quotas: String, in folder: borrowing TestFolder) async throws
+    -> ServedHub
+  {
+    let rules = try folder.file(
+      "rules.json",
+      "{\"rules\": [{\"access\": \"allow\", \"user\": \(geteuid()), \"quotas\": {\(quotas)}}]}")
+    try #require(chmod(folder.path, 0o700) == 0 && chmod(rules, 0o600) == 0)
+    return try await ServedHub("sim", at: folder.path + "/hub", "--rules", rules)
+  }
+
+  private static func end(_ hub: ServedHub) async {
+    hub.server.terminate()
+    _ = await hub.server.end()
+  }
+
+  // MARK: Quotas
+
+  @Test func `A timer that was never started may be released`() async {
+    await #expect(processExitsWith: .success) {
+      let set = WakeTimer()
+      set.set(after: .seconds(3_600))
+      _ = WakeTimer()
+      let stopped = WakeTimer()
+      stopped.stop()
+      withExtendedLifetime((set, stopped)) {}
+    }
+  }
+
+  @Test func `A timer takes each delay, and fires after it was set anew`() async {
+    let timer = WakeTimer()
+    let (fires, fire) = AsyncStream<Void>.makeStream()
+    timer.set(after: .seconds(Int64.max))
+    timer.start { fire.yield() }
+    timer.set(after: .zero)
+    for await _ in fires { break }
+    timer.stop()
+  }
+
+  @Test(arguments: ["\"advertisements\":0", "\"services\":0", "\"serviceBytes\":10"])
+  func `A peripheral that a hub refuses ends with a sentence`(quota: String) async throws {
+    let folder = try TestFolder()
+    let hub = try await Self.hub(quota, in: folder)
+    let file = try folder.file("lamp.json", Self.lamp)
+    let end = try await Self.run("peripheral", file, on: hub)
+    #expect(!end.isSignalled && end.status == AmbitCLI.ExitStatus.failure.rawValue, "\(end)")
+    #expect(end.output.isEmpty, "\(end)")
+    #expect(end.complaints.last?.contains("a limit is reached (") == true, "\(end)")
+    await Self.end(hub)
+  }
+}
