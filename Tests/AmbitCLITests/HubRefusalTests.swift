@@ -65,4 +65,52 @@ struct HubRefusalTests {
     #expect(end.complaints.last?.contains("a limit is reached (") == true, "\(end)")
     await Self.end(hub)
   }
+
+  // MARK: Bonds that can't be written
+
+  @Test
+  func `Bonds that a hub could not write are no missing ones, and are forgotten once it could`()
+    async throws
+  {
+    let folder = try TestFolder()
+    let path = folder.path + "/hub"
+    // A file can't grow, as on a full disk.
+    let server = try AmbitRun(
+      ["hub", "--no-network", "--radio", "sim", "--socket", path, "--json"],
+      environment: ["AMBIT_BONDS": folder.path + "/bonds"],
+      shell: "trap '' XFSZ; ulimit -S -f 0")
+    #expect(await server.output.next(containing: "\"serving\"") != nil)
+    func end(_ arguments: String...) async throws -> AmbitRun.End {
+      let run = try AmbitRun(arguments, environment: ServedHub.environment(path))
+      run.closeInput()
+      return await run.end()
+    }
+    let value = try await end(
+      "read", "thermostat", "7C3B0003-92F1-4E0B-8B1E-5D0A4C1F2E6D", "--json")
+    #expect(value.status == 0, "\(value)")
+    #expect(await server.complaints.next(containing: "cannot be written") != nil)
+    let failed = AmbitCLI.ExitStatus.cannotCreate.rawValue
+    let address = "E8:38:07:F2:A8:29"
+    for command in [["list"], ["list", "--json"], ["export"], ["forget", address]] {
+      let run = try AmbitRun(["bonds"] + command, environment: ServedHub.environment(path))
+      run.closeInput()
+      let refused = await run.end()
+      #expect(refused.status == failed && refused.output.isEmpty, "\(command): \(refused)")
+      #expect(refused.complaints.last?.contains("cannot be written") == true, "\(refused)")
+    }
+    let process = try Process.run(
+      URL(filePath: "/usr/bin/prlimit"),
+      arguments: ["--pid", "\(server.processID)", "--fsize=unlimited:"])
+    process.waitUntilExit()
+    try #require(process.terminationStatus == 0)
+    // The test's time limit ends the attempts.
+    while try await end("bonds").status != 0 {}
+    let forgotten = try await end("bonds", "forget", address)
+    #expect(forgotten.status == 0, "\(forgotten)")
+    #expect(try await end("bonds").output == ["No bonds."])
+    let none = try await end("bonds", "forget", address)
+    #expect(none.status == AmbitCLI.ExitStatus.notFound.rawValue, "\(none)")
+    server.terminate()
+    _ = await server.end()
+  }
 }

@@ -1,4 +1,6 @@
 import BluetoothHost
+import BluetoothWire
+import Essentials
 import Foundation
 import Glibc
 import HubClient
@@ -16,6 +18,8 @@ struct BondPlace {
   /// The user of that hub, nil if the system doesn't know it: a hub could name any file, so that only a folder of its own
   /// user is believed to have its bonds.
   var hubUserID: UInt32?
+  /// What that hub reported of its bonds, if it could not write all of them: the file lacks some then.
+  var unwritten: HubWire.HubStatus.BondFile?
   /// Whether root uses it with the rights of the owner of its folder, so that a hub can use the files.
   var changesAsOwner = false
 
@@ -61,7 +65,33 @@ struct BondPlace {
         "the hub at \(hub) has \(file.bondCount) bonds in \(file.path), which this command does not find: "
           + "use the hub's user, root, or the hub's container" + own)
     }
-    return BondPlace(path: file.path, hub: hub, hubUserID: userID, changesAsOwner: true)
+    return BondPlace(
+      path: file.path, hub: hub, hubUserID: userID, unwritten: file.problem == nil ? nil : file,
+      changesAsOwner: true)
+  }
+
+  /// Fails if the hub has more bonds than its file, which it could not write.
+  ///
+  /// - Parameter count: How many bonds the file has.
+  func checkIsComplete(_ count: Int) throws(CommandFailure) {
+    guard let unwritten, let problem = unwritten.problem, count < unwritten.bondCount else {
+      return
+    }
+    throw CommandFailure(
+      .cannotCreate,
+      "the hub has \(unwritten.bondCount) bonds, of which the file has \(count): "
+        + Fit.safe(problem).trimmingSuffix("."))
+  }
+
+  /// The failure of a command that does not find a bond.
+  func missing(_ address: DeviceAddress) -> CommandFailure {
+    guard let problem = unwritten?.problem else {
+      return CommandFailure(.notFound, "no bond with \(address)")
+    }
+    return CommandFailure(
+      .cannotCreate,
+      "the file has no bond with \(address), but the hub has bonds that it could not write: "
+        + Fit.safe(problem).trimmingSuffix(".") + "; forget it when the file can be written")
   }
 
   /// Fails if a hub names a folder that isn't its user's. The hub may exchange the folder at any time.

@@ -93,12 +93,16 @@ struct BondsList: AsyncParsableCommand {
     let bonds = try place.withStore { store throws(BondStoreError) in try store.load() }
     if output.isJSON {
       for bond in bonds { output.object(place.json(BondText.json(bond, withKeys: false))) }
-      return
+      return try place.checkIsComplete(bonds.count)
     }
     place.note(output)
-    guard !bonds.isEmpty else { return output.line("No bonds.") }
+    guard !bonds.isEmpty else {
+      try place.checkIsComplete(0)
+      return output.line("No bonds.")
+    }
     output.line(output.style.dim(BondText.row("ADDRESS", "TYPE", "PAIRING", "KEY", "LINKS AS")))
     for bond in bonds { output.line(BondText.row(bond)) }
+    try place.checkIsComplete(bonds.count)
   }
 }
 
@@ -143,7 +147,7 @@ struct BondsForget: AsyncParsableCommand {
         output.note("Forgot \(identity).")
       }
     }
-    guard isForgotten else { throw CommandFailure(.notFound, "no bond with \(random)") }
+    guard isForgotten else { throw place.missing(random) }
   }
 }
 
@@ -174,6 +178,7 @@ struct BondsExport: AsyncParsableCommand {
       output.note("These keys are secret: they allow reading the devices' traffic.")
     }
     for bond in bonds { output.object(place.json(BondText.json(bond, withKeys: keys))) }
+    try place.checkIsComplete(bonds.count)
   }
 }
 
