@@ -51,7 +51,8 @@ final class ProgramWake: @unchecked Sendable {
       }
       let timer = self.timer ?? loop.makeTimer { [weak self] in self?.session?.hasWork() }
       self.timer = timer
-      timer.set(wake)
+      // A time that has come already would hold the virtual time where it is.
+      timer.set(max(wake, loop.now + .microseconds(1)))
     }
   }
 }

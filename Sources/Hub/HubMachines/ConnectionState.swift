@@ -12,6 +12,16 @@ struct ConnectionState: Sendable {
     case served(app: String)
   }
 
+  /// What a program has answered that virtual time waits for.
+  struct SettlingCount: Sendable {
+    /// The number of answers at a time.
+    var answers = 0
+    var answersAt: Instant?
+    /// The number of timers, since a time, that wait for a time that has passed.
+    var pastWakes = 0
+    var pastWakesSince: Instant?
+  }
+
   let peer: HubPeer
   /// The hub's limits, with the quotas of the program in their place.
   let limits: HubLimits
@@ -40,6 +50,7 @@ struct ConnectionState: Sendable {
   var statusQuestion: UInt64?
   /// The virtual time that the program was last told.
   var toldTime: Instant?
+  var settlingCount = SettlingCount()
   /// Whether it was reported that a scan is beyond the program's quota.
   var hasReportedScan = false
   /// What the limits of the user have counted so far.

@@ -29,6 +29,11 @@ package struct HubLimits: Sendable {
   package var greetingTime = TimeSpan.seconds(5)
   /// How long virtual time waits for a program that does not answer.
   package var settlingTime = TimeSpan.seconds(10)
+  /// How many times virtual time waits for a program at one point of time. A `VirtualRadio` has as many rounds then.
+  package var settlingCountMax = 10_000
+  /// How many timers of a program may wait for a virtual time that has passed, within a millisecond of that time. A
+  /// client of this package reports none.
+  package var pastWakeCountMax = 100
   /// The interval at which refusals are reported; those in between are counted.
   package var reportSpacing = TimeSpan.seconds(1)
   /// The maximum number of new programs that are reported in this interval. Others follow if they are still

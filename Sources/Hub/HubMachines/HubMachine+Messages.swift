@@ -60,6 +60,7 @@ extension HubMachine {
       if let connection = connections[id] { release(closed, of: connection) }
       count(id)
       close(closed, into: &actions)
+      askAgain(id, into: &actions)
     }
   }
 

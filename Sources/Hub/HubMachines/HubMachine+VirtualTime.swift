@@ -50,7 +50,47 @@ extension HubMachine {
       return refuse(id, HubRefusal(.invalidMessage, text), now: now, into: &actions)
     }
     settlings.remove(at: index)
-    actions.append(.settled(number, wake: wake))
+    guard let virtualNow else { return actions.append(.settled(number, wake: wake)) }
+    if let text = excess(of: id, wake, at: virtualNow) {
+      actions.append(.settled(number, wake: nil))
+      return refuse(id, HubRefusal(.limitReached, text), now: now, into: &actions)
+    }
+    // A time that has come already would hold the virtual time where it is.
+    actions.append(
+      .settled(number, wake: wake.map { max($0, virtualNow + Self.settlingSpacing) }))
+  }
+
+  /// The shortest virtual time between two questions that a program's timers cause.
+  private static let settlingSpacing = TimeSpan.microseconds(1)
+
+  /// Counts an answer of a program. Returns a sentence if it holds up the virtual time.
+  private mutating func excess(
+    of id: HubConnectionID, _ wake: Instant?, at time: Instant
+  ) -> String? {
+    guard var count = connections[id]?.settlingCount else { return nil }
+    defer { connections[id]?.settlingCount = count }
+    if count.answersAt != time { (count.answersAt, count.answers) = (time, 0) }
+    count.answers += 1
+    if count.answers > limits.settlingCountMax {
+      return "Virtual time has waited \(limits.settlingCountMax) times for the program at one time."
+    }
+    guard let wake, wake <= time else { return nil }
+    if count.pastWakesSince.map({ time >= $0 + .milliseconds(1) }) ?? true {
+      (count.pastWakesSince, count.pastWakes) = (time, 0)
+    }
+    count.pastWakes += 1
+    guard count.pastWakes > limits.pastWakeCountMax else { return nil }
+    return
+      "More than \(limits.pastWakeCountMax) timers of the program wait for a virtual time that has passed."
+  }
+
+  /// Has the program asked for its first timer, which the hub may know by a session that was closed only.
+  func askAgain(_ id: HubConnectionID, into actions: inout [Action]) {
+    guard configuration.hasVirtualTime, let connection = connections[id],
+      connection.abilities.contains(.virtualTime),
+      let first = connection.sessions.min(by: { $0.key.rawValue < $1.key.rawValue })
+    else { return }
+    actions.append(.hasWork(first.value.hostKey))
   }
 
   mutating func hasWork(_ key: HubSessionKey, now: Instant, into actions: inout [Action]) {

@@ -113,4 +113,61 @@ struct VirtualTimeTests {
       #expect(try refusal(hub.messages(for: id)) == HubRefusal(.invalidMessage, text))
     }
   }
+
+  @Test("a timer for a time that has come does not hold the time, and a program with many is left")
+  mutating func pastTimers() throws {
+    let id = try hub.serve(abilities: Self.abilities)
+    let limits = hub.machine.limits
+    let soon = Self.noon + .microseconds(1)
+    for (number, wake) in [Instant.zero, Self.noon, soon, Self.noon + .seconds(1)].enumerated() {
+      hub.handle(.time(Self.noon))
+      hub.handle(.settle(HubSessionKey(id), UInt64(number)))
+      try hub.send(.settled(UInt64(number), wake: wake), from: id)
+      #expect(hub.takeActions().contains(.settled(UInt64(number), wake: max(wake, soon))))
+    }
+    // Two more than a millisecond ago don't count.
+    var (time, number) = (Self.noon + .milliseconds(1), UInt64(10))
+    for _ in 0...limits.pastWakeCountMax {
+      #expect(try refusal(hub.messages(for: id)) == nil)
+      (time, number) = (time + .microseconds(1), number + 1)
+      hub.handle(.time(time))
+      hub.handle(.settle(HubSessionKey(id), number))
+      try hub.send(.settled(number, wake: .zero), from: id)
+    }
+    let refusal = try refusal(hub.messages(for: id))
+    #expect(refusal?.reason == .limitReached)
+    #expect(refusal?.text.contains("a virtual time that has passed") == true)
+    #expect(hub.takeActions().contains(.settled(number, wake: nil)))
+  }
+
+  @Test(
+    "a program that always has work at one time is left, and one with as much at two times is not")
+  mutating func rounds() throws {
+    var limits = HubLimits()
+    limits.settlingCountMax = 3
+    hub = TestHub(limits, hasVirtualTime: true)
+    let id = try hub.serve(abilities: Self.abilities)
+    for number in UInt64(1)...7 {
+      #expect(try refusal(hub.messages(for: id)) == nil)
+      hub.handle(.time(number <= 3 ? Self.noon : Self.noon + .seconds(1)))
+      hub.handle(.settle(HubSessionKey(id), number))
+      try hub.send(.settled(number, wake: nil), from: id)
+    }
+    #expect(try refusal(hub.messages(for: id))?.text.contains("3 times") == true)
+  }
+
+  @Test("a program that closes a session is asked by another one, since its timers may wait there")
+  mutating func closing() throws {
+    let id = try hub.serve(sessions: [1, 2, 3], abilities: Self.abilities)
+    let keys = (1...3).map { HubSessionKey(id, HubSessionID(rawValue: $0)) }
+    try hub.send(.closeSession(keys[1].session), from: id)
+    #expect(hub.takeActions() == [.closeSession(keys[1]), .hasWork(keys[0])])
+    try hub.send(.closeSession(keys[0].session), from: id)
+    #expect(hub.takeActions() == [.closeSession(keys[0]), .hasWork(keys[2])])
+    try hub.send(.closeSession(keys[2].session), from: id)
+    #expect(hub.takeActions() == [.closeSession(keys[2])])
+    let earlier = try hub.serve(sessions: [1, 2])
+    try hub.send(.closeSession(HubSessionID(rawValue: 1)), from: earlier)
+    #expect(hub.takeActions() == [.closeSession(HubSessionKey(earlier, keys[0].session))])
+  }
 }
