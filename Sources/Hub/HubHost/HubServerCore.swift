@@ -30,6 +30,8 @@ final class HubServerCore {
   private var channels: [HubConnectionID: ByteChannel] = [:]
   private var processes: [HubConnectionID: PeerProcessWatch] = [:]
   private var sessions: [HubSessionKey: any HostSession] = [:]
+  /// The times at which programs are asked again, where time is virtual.
+  private var wakes: [HubSessionKey: ProgramWake] = [:]
   private var lastNumber: UInt64 = 0
   /// What waits for programs before virtual time advances, by the numbers of the questions.
   private var settlings: [UInt64: (Instant?) -> Void] = [:]
@@ -230,7 +232,9 @@ final class HubServerCore {
     case .openSession(let key, let identity): open(key, identity)
     case .send(let key, let request): sessions[key]?.send(request)
     case .acknowledge(let key, let count): sessions[key]?.eventsHandled(count)
-    case .closeSession(let key): sessions.removeValue(forKey: key)?.close()
+    case .closeSession(let key):
+      wakes.removeValue(forKey: key)?.set(nil)
+      sessions.removeValue(forKey: key)?.close()
     case .readStatus: scheduleStatus()
     case .report(let report): onReport(report)
     case .settled(let number, let wake): settlings.removeValue(forKey: number)?(wake)
@@ -254,7 +258,11 @@ final class HubServerCore {
         loop.execute { core.value.core?.delivered(events, to: key, at: time) }
       }
     }
-    if clock != nil { wake.set(ProgramWake(of: session)) }
+    if clock != nil {
+      let programWake = ProgramWake(of: session)
+      wake.set(programWake)
+      wakes[key] = programWake
+    }
     sessions[key] = session
   }
 
@@ -272,8 +280,13 @@ final class HubServerCore {
     _ clock: any SessionLoop, _ wake: ProgramWakeBox
   ) -> @Sendable () -> Void {
     {
-      precondition(
-        !loop.isCurrent, "virtual time was advanced on the loop of a hub that waits for it")
+      if loop.isCurrent {
+        // A host whose last user is a hub that has closed ends on the hub's loop, and settles its sessions.
+        precondition(
+          core.value.core?.isClosed ?? true,
+          "virtual time was advanced on the loop of a hub that waits for it")
+        return
+      }
       let (answer, time) = (SettlingAnswer(), clock.now)
       loop.execute {
         guard let core = core.value.core else { return answer.arrived(nil) }
@@ -295,16 +308,23 @@ final class HubServerCore {
     handle(.turnEnded)
   }
 
-  /// Settles all programs.
+  /// Settles all programs, one after the other, so that their requests have the same order in each run.
   func settleAll(_ completion: @escaping @Sendable () -> Void) {
-    let keys = Array(sessions.keys)
-    guard !keys.isEmpty else { return completion() }
-    var left = keys.count
-    for key in keys {
-      settle(key) { _ in
-        left -= 1
-        if left == 0 { completion() }
-      }
+    let keys = sessions.keys.sorted {
+      ($0.connection.rawValue, $0.session.rawValue) < ($1.connection.rawValue, $1.session.rawValue)
+    }
+    settle(keys[...], completion)
+  }
+
+  private func settle(
+    _ keys: ArraySlice<HubSessionKey>, _ completion: @escaping @Sendable () -> Void
+  ) {
+    guard let key = keys.first else { return completion() }
+    settle(key) { [self] wake in
+      wakes[key]?.set(wake)
+      // In a turn of its own: an answer that comes at once would go as deep as there are sessions.
+      let core = LoopConfined(self, to: loop)
+      loop.execute { core.value.settle(keys.dropFirst(), completion) }
     }
   }
 
