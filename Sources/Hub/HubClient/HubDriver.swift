@@ -78,7 +78,7 @@ final class HubDriver: @unchecked Sendable {
 
   private func connectSettling() {
     clock.onDue = { [weak self] in self?.scheduleDue() }
-    // What clients have put there meanwhile goes first, and the machine may answer it at once.
+    // Inputs of clients go first: the machine may answer them at once.
     settling.onTurn = { [weak self] in self?.drainInbox() }
     settling.hasDue = { [weak self] in self?.clock.hasDue ?? false }
     settling.onSettled = { [weak self] number in
@@ -264,7 +264,7 @@ final class HubDriver: @unchecked Sendable {
       let hasFired = fireTimers()
       guard !isStopped else { return }
       if settling.isAsked { return settling.settle() }
-      // No question of the hub waits for what they do.
+      // No question of the hub waits for their work.
       if hasFired, let first = slots.keys.min(by: { $0.rawValue < $1.rawValue }) {
         handle(.hasWork(first))
       }

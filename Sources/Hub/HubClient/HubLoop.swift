@@ -115,7 +115,7 @@ final class HubClock: @unchecked Sendable {
 final class HubTimer: LoopTimer, @unchecked Sendable {
   // Sendable because it is constant.
 
-  /// What a timer is known by, as long as it may fire.
+  /// The identity of a timer, as long as it may fire.
   fileprivate final class Key: Sendable {}
 
   private let key: Key

@@ -43,7 +43,7 @@ final class HubSettling {
     unsettled = []
   }
 
-  /// Has the sessions with work handle it, or reports that there is none.
+  /// Has sessions handle their work, or reports that all is done.
   func settle() {
     guard number != nil, !isWaiting else { return }
     onTurn?()

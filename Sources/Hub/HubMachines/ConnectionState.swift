@@ -12,7 +12,7 @@ struct ConnectionState: Sendable {
     case served(app: String)
   }
 
-  /// What a program has answered that virtual time waits for.
+  /// Counts the answers of a program to questions of virtual time.
   struct SettlingCount: Sendable {
     /// The number of answers at a time.
     var answers = 0

@@ -14,7 +14,7 @@ import Testing
 
 @testable import HubClient
 
-/// A client of a radio with virtual time, which notes what it sees at which time.
+/// A client of a radio with virtual time, which notes its events with their times.
 private protocol VirtualClient: Sendable {
   init()
   var lines: [String] { get }
@@ -76,7 +76,7 @@ private final class TimerClient: VirtualClient {
   }
 }
 
-/// A client that handles its events on a queue, and notes what it sees at which virtual time.
+/// A client that handles its events on a queue, and notes them with their virtual times.
 private final class Witness: VirtualClient {
   private static let token = RequestToken(rawValue: 1)
 
@@ -235,7 +235,7 @@ struct VirtualTimeTests {
 struct HubClockTests {
   private static let noon = Instant.zero + .seconds(43_200)
 
-  /// Runs something on a loop, and returns what it yields.
+  /// Runs something on a loop, and returns its result.
   private func onLoop<Result: Sendable>(
     _ body: @escaping @Sendable (HubLoop, CheckedContinuation<Result, Never>) -> Void
   ) async -> Result {
@@ -298,7 +298,7 @@ struct HubClockTests {
     #expect(lines == ["fired", "none", "waits"])
   }
 
-  /// What was noted, on a loop.
+  /// Lines that are noted on a loop.
   private final class Lines: @unchecked Sendable {
     // Sendable because it is used on one loop only.
     private(set) var all: [String] = []
