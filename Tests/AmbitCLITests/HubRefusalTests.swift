@@ -66,6 +66,31 @@ struct HubRefusalTests {
     await Self.end(hub)
   }
 
+  @Test(arguments: [["scan"], ["scan", "--timeout", "1", "--json"], ["read", "strap", "2A19"]])
+  func `A scan that a hub refuses ends the command with a sentence`(command: [String]) async throws
+  {
+    let folder = try TestFolder()
+    let hub = try await Self.hub("\"scans\":0", in: folder)
+    let run = try AmbitRun(command, environment: hub.environment)
+    run.closeInput()
+    let end = await run.end()
+    #expect(end.status == AmbitCLI.ExitStatus.notPermitted.rawValue, "\(end)")
+    #expect(end.complaints.last?.contains("allow no more scans") == true, "\(end)")
+    await Self.end(hub)
+  }
+
+  @Test func `A command finds no devices while the hub refuses another program's requests`()
+    async throws
+  {
+    let folder = try TestFolder()
+    let hub = try await Self.hub("\"advertisements\":0", in: folder)
+    let refused = try await Self.run("advertise", "--name", "Lamp", on: hub)
+    #expect(refused.status == AmbitCLI.ExitStatus.failure.rawValue, "\(refused)")
+    let end = try await Self.run("scan", "--service", "FEED", "--timeout", "1", on: hub)
+    #expect(end.status == 0 && end.complaints.last == "No devices.", "\(end)")
+    await Self.end(hub)
+  }
+
   // MARK: Bonds that can't be written
 
   @Test
@@ -88,6 +113,7 @@ struct HubRefusalTests {
     let value = try await end(
       "read", "thermostat", "7C3B0003-92F1-4E0B-8B1E-5D0A4C1F2E6D", "--json")
     #expect(value.status == 0, "\(value)")
+    #expect(value.complaints.contains { $0.contains("the hub keeps the bond only") }, "\(value)")
     #expect(await server.complaints.next(containing: "cannot be written") != nil)
     let failed = AmbitCLI.ExitStatus.cannotCreate.rawValue
     let address = "E8:38:07:F2:A8:29"

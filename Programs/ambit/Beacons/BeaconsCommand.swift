@@ -50,8 +50,10 @@ struct Beacons: RadioCommand {
     try await session.untilTime {
       try await session.whileRadioWorks(central) {
         async let _: Void = Self.show(survey, clock, session.output, isFullScreen, isPrinted)
-        for await discovery in central.scan(allowDuplicates: true) {
-          survey.update { $0.hear(Sighting(discovery), now: clock.now) }
+        try await session.whileHubScans {
+          for await discovery in central.scan(allowDuplicates: true) {
+            survey.update { $0.hear(Sighting(discovery), now: clock.now) }
+          }
         }
         try await session.scanEnded(central)
       }

@@ -46,8 +46,10 @@ struct Scan: RadioCommand {
     try await session.untilTime(default: Session.searchTime.duration) {
       try await session.whileRadioWorks(central) {
         async let _: Void = Self.printNameless(list, clock)
-        for await discovery in central.scan(services: wanted, allowDuplicates: true) {
-          list.hear(Sighting(discovery), now: clock.now)
+        try await session.whileHubScans {
+          for await discovery in central.scan(services: wanted, allowDuplicates: true) {
+            list.hear(Sighting(discovery), now: clock.now)
+          }
         }
         try await session.scanEnded(central)
       }

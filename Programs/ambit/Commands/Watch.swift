@@ -84,17 +84,19 @@ struct Watch: RadioCommand {
     _ central: Central, _ session: Session, _ table: Guarded<NearbyTable>,
     _ beacons: Guarded<BeaconSurvey>?, _ clock: MonotonicClock
   ) async throws {
-    for await discovery in central.scan(allowDuplicates: true) {
-      let sighting = Sighting(discovery)
-      let now = clock.now
-      beacons?.update { $0.hear(sighting, now: now) }
-      let (isNews, merged, isFirst) = table.update { table in
-        let isFirst = table[sighting.identifier] == nil
-        let isNews = table.hear(sighting, now: now)
-        return (isNews, table[sighting.identifier]?.sighting ?? sighting, isFirst)
-      }
-      if session.output.isJSON, isNews {
-        session.output.object(merged.json(event: isFirst ? "discovered" : "updated", at: Date()))
+    try await session.whileHubScans {
+      for await discovery in central.scan(allowDuplicates: true) {
+        let sighting = Sighting(discovery)
+        let now = clock.now
+        beacons?.update { $0.hear(sighting, now: now) }
+        let (isNews, merged, isFirst) = table.update { table in
+          let isFirst = table[sighting.identifier] == nil
+          let isNews = table.hear(sighting, now: now)
+          return (isNews, table[sighting.identifier]?.sighting ?? sighting, isFirst)
+        }
+        if session.output.isJSON, isNews {
+          session.output.object(merged.json(event: isFirst ? "discovered" : "updated", at: Date()))
+        }
       }
     }
     try await session.scanEnded(central)

@@ -8,6 +8,10 @@ import JSONWire
 /// otherwise those that failed, with the reason, also where there is no terminal.
 final class PairingReporter: Sendable {
   private let session: any HostSession
+  private let pairs = Guarded(false)
+
+  /// Whether a pairing succeeded.
+  var hasPaired: Bool { pairs.value }
 
   /// Reports as long as this object exists.
   ///
@@ -21,8 +25,9 @@ final class PairingReporter: Sendable {
     _ host: any HostSessionProvider, _ output: Output, _ decisions: PairingDecisions,
     isJSONOnly: Bool, attendsAll: Bool = false
   ) {
-    session = host.openSession { event in
+    session = host.openSession { [pairs] event in
       guard case .pairingEnded(let peer, let failure) = event else { return }
+      if failure == nil { pairs.update { $0 = true } }
       if output.isJSON {
         output.event(Self.json(peer, failure, decisions))
       } else if let failure, !isJSONOnly {

@@ -39,7 +39,9 @@ package struct Search: Sendable {
     let end = ContinuousClock.now + rest - min(.milliseconds(100), rest / 10)
     let found: Sighting??
     do {
-      found = try await race(end - .now) { await listen(central) { name.fit($0) != nil } }
+      found = try await race(end - .now) {
+        try await session.whileHubScans { await listen(central) { name.fit($0) != nil } }
+      }
     } catch is CancellationError where ContinuousClock.now >= end {
       // The time of the command is over at the same moment.
       found = nil

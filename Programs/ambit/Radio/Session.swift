@@ -294,6 +294,11 @@ extension GlobalOptions {
       result = .failure(error)
       if json { RadioFailure.report(error, session.host) }
     }
+    if attendants.reporter.hasPaired, let problem = await session.hubBondProblem() {
+      attendance.warnings.warn(
+        "the hub keeps the bond only as long as it runs: \(Fit.safe(problem).trimmingSuffix("."))",
+        event: "bondProblem")
+    }
     await session.host.close()
     attendance.warnings.release()
     try Self.check(result, session.host)
