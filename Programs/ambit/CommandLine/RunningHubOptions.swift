@@ -11,8 +11,8 @@ import HubWire
 struct RunningHubOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "The path of the hub's socket. Default: AMBIT_HUB, else ambit/hub in XDG_RUNTIME_DIR, else "
-        + "/run/ambit/hub.",
+      "The path of the hub's socket. Default: AMBIT_HUB, else the first of ambit/hub in XDG_RUNTIME_DIR and "
+        + "/run/ambit/hub where a hub listens; root's is at the latter.",
       valueName: "path"),
     completion: .file())
   var socket: String?

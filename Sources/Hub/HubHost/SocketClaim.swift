@@ -20,13 +20,29 @@ struct SocketClaim: Sendable {
     guard lock >= 0 else { throw HubServerError(.current, at: path) }
     guard flock(lock, LOCK_EX | LOCK_NB) == 0 else {
       let error = SystemError.current
-      close(lock)
-      throw error.number == EWOULDBLOCK ? .taken(path) : HubServerError(error, at: path)
+      defer { close(lock) }
+      throw error.number == EWOULDBLOCK
+        ? Self.holder(of: lock, path) : HubServerError(error, at: path)
     }
     do throws(HubServerError) { try Self.removeStale(at: path) } catch {
       close(lock)
       throw error
     }
+  }
+
+  /// The reason why the lock is held: by a hub, or, in a folder where all users may make files, by another user's
+  /// process that is none.
+  private static func holder(of lock: Int32, _ path: String) -> HubServerError {
+    var information = stat()
+    guard unsafe fstat(lock, &information) == 0, information.st_uid != geteuid(),
+      information.st_uid != 0
+    else { return .taken(path) }
+    let isThere = UNIXSocketFile.Identity(at: path) != nil
+    if isThere, SocketAddress(path: path)?.isListenedAt == true { return .taken(path) }
+    return HubServerError(
+      .notPermitted,
+      "The hub cannot listen at \(path): user \(information.st_uid) has locked \(path).lock, and no hub answers."
+    )
   }
 
   private static func removeStale(at path: String) throws(HubServerError) {

@@ -17,3 +17,20 @@ package enum HubWireError: Error, Equatable, Sendable {
   /// This version doesn't know a number that it must understand.
   case notUnderstood(of: String, number: UInt8)
 }
+
+extension HubWireError: CustomStringConvertible {
+  /// What is wrong with a message, for people: a part of a sentence.
+  package var description: String {
+    switch self {
+    case .truncated: "it ends too early"
+    case .invalidLength(let count): "its length is given as \(count) bytes"
+    case .tooMany(let count, let max):
+      "it has a list or a text of \(count), where \(max) is the maximum"
+    case .invalidValue(_, let number): "it has a number without a meaning, \(number)"
+    case .invalidNumber: "it has a number that is not written as numbers are"
+    case .notUTF8: "it has a text that is not UTF-8"
+    case .unknownNumber(_, let number), .notUnderstood(_, let number):
+      "it has a number that this version doesn't know, \(number)"
+    }
+  }
+}

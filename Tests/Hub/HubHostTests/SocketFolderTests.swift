@@ -36,6 +36,22 @@ struct SocketFolderTests {
     } catch { return error }
   }
 
+  /// A socket that listens at the path.
+  private func listen() throws -> Int32 {
+    let listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    try #require(listener >= 0)
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: path.utf8) }
+    let status = unsafe withUnsafePointer(to: &address) {
+      unsafe $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        unsafe bind(listener, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+      }
+    }
+    try #require(status == 0 && Glibc.listen(listener, 8) == 0)
+    return listener
+  }
+
   @Test("a folder that is missing is made, and no other user may change it")
   func missing() async throws {
     #expect(try await start() == nil)
@@ -53,21 +69,33 @@ struct SocketFolderTests {
     clean()
   }
 
+  @Test(.enabled(if: geteuid() == 0))
+  func `A lock that another user's process holds is no other hub, unless a hub answers`()
+    async throws
+  {
+    mkdir(folder + "/ambit", 0o755)
+    chmod(folder + "/ambit", 0o755)
+    let lock = open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    #expect(flock(lock, LOCK_EX | LOCK_NB) == 0)
+    #expect(try await start()?.kind == .isTaken)
+    #expect(fchown(lock, 65_534, 65_534) == 0)
+    let error = try await start()
+    #expect(error?.kind == .notPermitted)
+    #expect(error?.description.contains("user 65534 has locked \(path).lock") == true)
+    let listener = try listen()
+    #expect(try await start()?.kind == .isTaken)
+    close(listener)
+    #expect(try await start()?.kind == .notPermitted)
+    close(lock)
+    #expect(try await start() == nil)
+    clean()
+  }
+
   @Test("a socket of a service manager, in a folder that others may read, is another hub's")
   func serviceManager() async throws {
     mkdir(folder + "/ambit", 0o755)
     chmod(folder + "/ambit", 0o755)
-    let listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    try #require(listener >= 0)
-    var address = sockaddr_un()
-    address.sun_family = sa_family_t(AF_UNIX)
-    unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: path.utf8) }
-    let status = unsafe withUnsafePointer(to: &address) {
-      unsafe $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        unsafe bind(listener, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-      }
-    }
-    try #require(status == 0 && listen(listener, 8) == 0)
+    let listener = try listen()
     let error = try #require(try await start())
     #expect(error.kind == .isTaken)
     #expect(error.description == "Another hub runs at \(path).")

@@ -186,6 +186,23 @@ struct HostileBytesTests {
     #expect(try AppMessage.ping(.max).body.count == 11)
   }
 
+  @Test func `A refusal of bytes has words, and no names of types`() {
+    let errors: [HubWireError] = [
+      .truncated(needed: 2, available: 1), .invalidLength(0), .tooMany(count: 9, max: 8),
+      .invalidValue(of: "ClosedRange", number: 2), .invalidNumber, .notUTF8,
+      .unknownNumber(of: "HostEvent", number: 9), .notUnderstood(of: "AppMessage", number: 213),
+    ]
+    for error in errors {
+      let text = HubRefusal(error).text
+      #expect(!text.contains("(of") && !text.contains("(needed") && !text.contains("(count"))
+      for type in ["ClosedRange", "HostEvent", "AppMessage", "invalid"] {
+        #expect(!text.replacing("A message is invalid", with: "").contains(type), "\(text)")
+      }
+      #expect(text.hasSuffix(".") && !text.hasSuffix(".."))
+    }
+    #expect(HubRefusal(errors[7]).text.contains("213"))
+  }
+
   @Test("values that no field can have are refused: counts, flags, intervals, texts")
   func values() {
     // eventsHandled of session 1 with 2^31.

@@ -65,7 +65,7 @@ struct OtherVersionTests {
     let error = HubWireError.notUnderstood(of: "AppMessage", number: 0xFF)
     #expect(throws: error) { try reader.next(AppMessage.self) }
     let refusal = HubRefusal(error)
-    #expect(refusal.reason == .notUnderstood && refusal.text.contains("AppMessage 255"))
+    #expect(refusal.reason == .notUnderstood && refusal.text.contains("(number 255)"))
     #expect(HubRefusal(.notUTF8).reason == .invalidMessage)
   }
 

@@ -68,8 +68,10 @@ package struct HubRefusal: Error, Hashable, Sendable {
 
   /// The answer to bytes that are not a message, with the reason.
   package init(_ error: HubWireError) {
-    if case .notUnderstood(let type, let number) = error {
-      self.init(.notUnderstood, "This version of the hub doesn't know \(type) \(number).")
+    if case .notUnderstood(_, let number) = error {
+      let text =
+        "This version of the hub doesn't know a message that it has to understand (number \(number))."
+      self.init(.notUnderstood, text)
     } else {
       self.init(.invalidMessage, "A message is invalid: \(error).")
     }
