@@ -218,12 +218,12 @@ final class Interrupts: Sendable {
   }
 }
 
-/// What a command does at each signal that asks it to end.
+/// The reaction of a command to each signal that ends it.
 struct SignalEndings {
   enum Step: Hashable {
     /// It cleans up, and ends.
     case end
-    /// It ends without what is left to clean up.
+    /// It ends without the rest of the clean-up.
     case endNow
     /// It goes on with what it does.
     case goOn

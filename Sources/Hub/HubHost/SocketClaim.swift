@@ -31,7 +31,7 @@ struct SocketClaim: Sendable {
   }
 
   /// The reason why the lock is held: by a hub, or, in a folder where all users may make files, by another user's
-  /// process that is none.
+  /// process that is no hub.
   private static func holder(of lock: Int32, _ path: String) -> HubServerError {
     var information = stat()
     guard unsafe fstat(lock, &information) == 0, information.st_uid != geteuid(),

@@ -19,7 +19,7 @@ package enum HubWireError: Error, Equatable, Sendable {
 }
 
 extension HubWireError: CustomStringConvertible {
-  /// What is wrong with a message, for people: a part of a sentence.
+  /// The mistake of a message, for people: a part of a sentence.
   package var description: String {
     switch self {
     case .truncated: "it ends too early"

@@ -70,7 +70,7 @@ private final class StandaloneSystem: AppSystem {
 
   var backgroundTimeRemaining: TimeSpan? { nil }
 
-  /// What a signal asks for.
+  /// The reaction to a signal.
   private enum Step { case terminate, endNow, goOn }
 
   /// Notes that a signal has come.
