@@ -19,7 +19,7 @@
     mutating func start() {
       switch phase {
       case .stopped:
-        pace.failureCount = 0
+        pace.forgetFailures()
         isResourceRefused = false
         avoidsExtensibleUntil = nil
         connect()
@@ -174,7 +174,7 @@
         countExtensibleFailure(connection, failure)
         if !failure.isEndByServer { noteAbandonment(of: connection) }
         if let since = connection.onlineSince, now - since >= Self.stableTime {
-          pace.failureCount = 0
+          pace.forgetFailures()
         }
       }
       perform(.close)
@@ -184,7 +184,7 @@
       if hadSession, failure.blamedCondition != nil { countBlamingError() }
       if session?.id == nil { dropSession() }
       let retry = isReplacedByAbandoned(failure) ? .soon : failure.retry
-      let retryAt = startsAgain ? now : retryTime(retry)
+      let retryAt = startsAgain ? now : retryTime(retry, after: failure)
       startsAgain = false
       phase = retryAt.map { .pausing(until: $0) } ?? .stopped
       perform(.offline(failure, retryAt: retryAt))
@@ -239,8 +239,12 @@
       avoidsExtensibleUntil = now + Self.extensibleAvoidance
     }
 
-    private mutating func retryTime(_ retry: StreamFailure.Retry) -> Instant? {
+    private mutating func retryTime(
+      _ retry: StreamFailure.Retry, after failure: StreamFailure
+    ) -> Instant? {
+      if retry == .never { return nil }
       let times = configuration.times
+      let (failureCount, limit) = pace.countFailure(failure, times)
       let (shortest, longest): (Int64, Int64)
       switch retry {
       case .never: return nil
@@ -248,15 +252,14 @@
         longest = times.longestPause.nanoseconds
         shortest = longest / 2
       case .soon:
-        let first = max(0, min(times.firstPause, times.longestPause).nanoseconds)
+        let first = max(0, min(times.firstPause, limit).nanoseconds)
         let (doubled, overflow) = first.multipliedReportingOverflow(
-          by: 1 << min(20, pace.failureCount))
+          by: 1 << min(20, failureCount))
         longest =
-          overflow ? times.longestPause.nanoseconds : min(doubled, times.longestPause.nanoseconds)
+          overflow ? limit.nanoseconds : min(doubled, limit.nanoseconds)
         // Clients that lost their server together come back at different times.
-        shortest = pace.failureCount == 0 ? 0 : longest / 2
+        shortest = failureCount == 0 ? 0 : longest / 2
       }
-      pace.failureCount += 1
       let spread = Double(max(0, longest - shortest)) * chance.unit()
       return now + TimeSpan(nanoseconds: shortest + Int64(spread))
     }

@@ -145,6 +145,50 @@
       #expect(stream.written.first?.name == "iq")
     }
 
+    @Test(
+      "The pauses after sessions that the server's faults end grow, also where a session has brought messages",
+      arguments: [false, true])
+    func faultyServer(isInvalid: Bool) throws {
+      var stream = try ScriptedStream {
+        $0.times.firstPause = .milliseconds(200)
+        $0.times.longestPause = .seconds(1)
+      }
+      stream.goOnline()
+      var pauses: [TimeSpan] = []
+      for number in 1...12 {
+        stream.receive(ScriptedStream.incoming("m\(number)"))
+        if isInvalid {
+          stream.handle(.invalid(.restricted))
+        } else {
+          stream.receive(.answer(handled: 1_000))
+        }
+        let retryAt = try #require(stream.retryAt)
+        pauses.append(retryAt - stream.now)
+        stream.wait(retryAt - stream.now)
+        stream.handle(.opened(isEncrypted: true, ChannelBindings(), nonce: "nonce"))
+        stream.authenticate()
+        stream.sendFeatures(ScriptedStream.features)
+        if isInvalid {
+          stream.receive(.resumed(previous: "id1", handled: 0))
+        } else {
+          stream.bind()
+          stream.receive(.enabled(.init(id: "id1")))
+        }
+        #expect(stream.online != nil)
+      }
+      // Also where the account is to be reached soon.
+      let longest = TimeSpan.seconds(120)
+      #expect(pauses.dropFirst(10).allSatisfy { longest <= $0 * 2 }, "\(pauses)")
+      // A session that lasts begins anew.
+      for _ in 0..<31 {
+        stream.wait(.seconds(1))
+        stream.receive(ScriptedStream.incoming("m"))
+      }
+      stream.handle(.invalid(.restricted))
+      let retryAt = try #require(stream.retryAt)
+      #expect(retryAt - stream.now <= .milliseconds(200))
+    }
+
     @Test("a request is answered once, when what came before it is committed")
     func acknowledging() throws {
       var stream = try ScriptedStream()
