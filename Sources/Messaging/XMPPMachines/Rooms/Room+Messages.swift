@@ -23,6 +23,8 @@
       guard let message = read(stanza, date: shared.wall) else { return }
       let archiveID = ServerID.only(by: jid, in: stanza.payload)?.text
       if let archiveID, shared.isKnown(.room(jid.description, archiveID), known) { return }
+      // The app has left the room, and is told of its own messages only.
+      if phase == .leaving, message.isOwn { reflected(message, &shared) }
       guard phase == .ready else {
         return hold(Held(message: message, archiveID: archiveID), &shared)
       }

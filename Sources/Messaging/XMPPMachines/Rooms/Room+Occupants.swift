@@ -8,6 +8,9 @@
       let user = presence[RoomUser.self] ?? RoomUser()
       switch presence.kind {
       case .error:
+        if let request = renaming?.request, presence.id?.text == request.id {
+          return renamed(.ended(failure(presence)), &shared)
+        }
         guard phase == .joining, presence.id == nil || presence.id?.text == awaited?.id else {
           return
         }
@@ -19,6 +22,12 @@
         guard user.statuses.contains(RoomUser.isSelf) else { return }
         if awaited?.purpose == .join { awaited = nil }
         nickname = name
+        // A service may have changed the name that was wished for.
+        if let request = renaming?.request,
+          name == renaming?.nickname || presence.id?.text == request.id
+        {
+          renamed(nil, &shared)
+        }
         occupantID = presence[OccupantID.self]?.id
         entered(user, &shared)
       case .unavailable:

@@ -155,6 +155,23 @@
       }
     }
 
+    /// Messages that wait fail, since the room is not joined again by itself.
+    mutating func failQueued(_ reason: RoomEnd, _ shared: inout RoomShared) {
+      let ids = queue
+      queue = []
+      for id in ids { settle(id, .failed(.refused(reason.condition)), &shared) }
+    }
+
+    /// All messages fail. A room reflects messages before it ends the stay: those that are under way have not arrived, but it is
+    /// unknown of those of earlier stays.
+    mutating func failAll(_ reason: RoomEnd, _ shared: inout RoomShared) {
+      failQueued(reason, &shared)
+      for id in underWay.keys.sorted() {
+        settle(id, .failed(.refused(reason.condition)), &shared)
+      }
+      failUncertain(&shared)
+    }
+
     /// Reflections have not come in time: the archive decides.
     mutating func missReflections(_ shared: inout RoomShared) {
       doubt(shared.now)

@@ -35,11 +35,21 @@
       var deadline: Instant
     }
 
+    /// Another nickname that the app wishes for during a stay (XEP-0045, §7.6).
+    struct Renaming: Sendable {
+      var nickname: String
+      var tickets: [UInt64]
+      /// The identifier of the request, and when its answer is overdue; nil until the room is used.
+      var request: (id: String, deadline: Instant)?
+    }
+
     var stored: StoredRoom
     var phase: Phase
     /// The nickname of this session, which may differ from the wished one.
     var nickname: String
     var nicknameTries = 0
+    /// The app has joined the room again under another nickname.
+    var renaming: Renaming?
     var pauseStep = 0
     var awaited: Awaited?
     var joinTickets: [UInt64] = []
@@ -142,6 +152,7 @@
       }
       if case .waiting(_, let until) = phase { add(until) }
       if phase == .ready || phase == .catchingUp { add(reader.wake) }
+      add(renaming?.request?.deadline)
       add(waitingEnd(shared))
       if phase == .ready {
         if awaited == nil { add(lastHeard + shared.limits.silence) }
@@ -165,6 +176,10 @@
         return
       }
       leaveBehind(&shared)
+      // A process may have ended before it failed them.
+      if !stored.isWanted, let ending = stored.ending, ending.endsMessages {
+        failAll(ending, &shared)
+      }
       if stored.isWanted {
         pauseStep = 0
         nickname = stored.nickname
@@ -176,8 +191,12 @@
       reader.interrupt(now: shared.now)
       waitIdle(shared.now)
       forgetPage()
+      stopRenaming()
       answerJoins(.offline, &shared)
-      if phase == .leaving { finishLeaving(&shared) }
+      if phase == .leaving {
+        doubt(shared.now)
+        finishLeaving(&shared)
+      }
     }
 
     private mutating func forgetPage() {
@@ -189,6 +208,7 @@
     /// This account is no occupant any more: messages without their reflections are uncertain.
     mutating func leaveBehind(_ shared: inout RoomShared) {
       awaited = nil
+      stopRenaming()
       unansweredPings = 0
       nicknameTries = 0
       reader.stop()
@@ -274,6 +294,7 @@
 
     /// This account isn't in the room, for this reason.
     mutating func end(_ reason: RoomEnd, _ shared: inout RoomShared) {
+      if reason.endsMessages { failAll(reason, &shared) }
       leaveBehind(&shared)
       nickname = stored.nickname
       if reason.isTransient, stored.isWanted {
@@ -324,6 +345,7 @@
       if !hasArchive { failUncertain(&shared) }
       answerJoins(nil, &shared)
       shared.notice(.room(info))
+      requestNickname(&shared)
       sendQueued(&shared)
     }
 
@@ -341,6 +363,8 @@
       guard shared.isOnline, phase.isInside || phase == .joining,
         let occupant = JID(local: jid.local, domain: jid.domain, resource: nickname)
       else { return finishLeaving(&shared) }
+      // What is under way may have arrived, which its reflection shows.
+      failQueued(.left, &shared)
       phase = .leaving
       let id = wait(.leave, shared.limits.answerTime, &shared)
       shared.send(PresenceStanza(.unavailable, id: id, to: occupant).element)
@@ -422,6 +446,9 @@
         return
       }
       if let awaited, awaited.deadline <= shared.now { overdue(awaited.purpose, &shared) }
+      if let request = renaming?.request, request.deadline <= shared.now {
+        renamed(.ended(.noAnswer), &shared)
+      }
       if case .waiting(_, let until) = phase, until <= shared.now { phase = .idle }
       if phase == .ready || phase == .catchingUp,
         let step = reader.wake(now: shared.now, wall: shared.wall)
@@ -449,7 +476,9 @@
       case .ping:
         unansweredPings += 1
         if unansweredPings < 2 { ping(&shared) } else { rejoin(&shared) }
-      case .leave: finishLeaving(&shared)
+      case .leave:
+        doubt(shared.now)
+        finishLeaving(&shared)
       }
     }
 

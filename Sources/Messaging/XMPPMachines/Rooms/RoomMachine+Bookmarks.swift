@@ -128,7 +128,7 @@
       guard bookmarks.isKnown, bookmarks.publication == nil else { return }
       let due = rooms.values.filter { room in
         room.stored.isBookmarkDue && !bookmarks.refused.contains(room.jid)
-          && (room.phase == .ready || !room.stored.isWanted)
+          && room.renaming == nil && (room.phase == .ready || !room.stored.isWanted)
       }
       guard let room = due.min(by: { $0.jid.precedes($1.jid) }) else { return }
       let id = shared.makeID()
@@ -172,6 +172,7 @@
       {
         shared.send(PresenceStanza(.unavailable, to: occupant).element)
       }
+      doubt(shared.now)
       end(.left, &shared)
     }
   }

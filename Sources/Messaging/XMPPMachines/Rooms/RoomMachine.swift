@@ -193,6 +193,7 @@
     ) {
       guard rooms[jid] != nil || makePlace() else { return answer(ticket, .tooMany) }
       var room = rooms[jid] ?? Room(StoredRoom(jid, nickname: nickname), shared: &shared)
+      let isRenamed = room.stored.nickname != nickname && room.nickname != nickname
       room.stored.nickname = nickname
       room.stored.password = password
       room.stored.isWanted = true
@@ -204,7 +205,11 @@
         room.nickname = nickname
         room.pauseStep = 0
       }
-      if room.phase == .ready {
+      if isRenamed, shared.isOnline, room.phase.isInside || room.phase == .joining,
+        room.phase != .leaving
+      {
+        room.rename(nickname, ticket, &shared)
+      } else if room.phase == .ready {
         answer(ticket, nil)
       } else if shared.isOnline {
         room.joinTickets.append(ticket)

@@ -146,6 +146,25 @@
       }
     }
 
+    /// Whether messages that wait for the room fail. After a kick, or a join that the room has refused, they wait until the app
+    /// joins it again or leaves it.
+    var endsMessages: Bool {
+      switch self {
+      case .left, .banned, .destroyed, .moved: true
+      default: false
+      }
+    }
+
+    /// The reason for messages that fail with the stay.
+    var condition: String {
+      switch self {
+      case .banned: "banned"
+      case .destroyed: "destroyed"
+      case .moved: "moved"
+      default: "left"
+      }
+    }
+
     /// Whether the room is joined again by itself.
     var isTransient: Bool {
       switch self {
