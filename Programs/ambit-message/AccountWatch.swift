@@ -10,24 +10,43 @@
     static func failIfFinal(
       _ connections: Updates<ConnectionState>, _ output: Output
     ) async throws {
+      var outage = Outage()
       for await state in connections {
-        guard case .offline(let reason, let isFinal) = state else { continue }
-        guard !isFinal else { throw CommandFailure.offline(reason) }
-        output.warn("\(reason); trying again")
+        if let reason = outage.news(state) { output.warn("\(reason); trying again") }
+        guard case .offline(let reason, isFinal: true) = state else { continue }
+        throw CommandFailure.offline(reason)
       }
     }
 
     /// Prints how the connection changes; throws when it has failed and is not tried again.
     static func report(_ connections: Updates<ConnectionState>, _ output: Output) async throws {
+      var outage = Outage()
       for await state in connections {
+        let news = outage.news(state)
         if output.isJSON {
           if let object = MessageJSON.connection(state) { output.object(object, isOfRadio: false) }
-        } else if case .offline(let reason, isFinal: false) = state {
-          output.warn("\(reason); trying again")
+        } else if let news {
+          output.warn("\(news); trying again")
         }
         guard case .offline(let reason, isFinal: true) = state else { continue }
         throw CommandFailure.offline(reason)
       }
+    }
+  }
+
+  /// An outage, of which each attempt to connect has its reason.
+  struct Outage {
+    private var reported: Set<String> = []
+
+    /// The reason of a failure that is tried again, once in an outage.
+    mutating func news(_ state: ConnectionState) -> String? {
+      switch state {
+      case .online: reported = []
+      case .offline(let reason, isFinal: false):
+        return reported.insert(reason).inserted ? reason : nil
+      case .connecting, .stopped, .offline: break
+      }
+      return nil
     }
   }
 
@@ -59,7 +78,7 @@
   extension Output {
     /// Prints an object with `--json`, and a line otherwise. The text may have parts of peers and of servers.
     func object(_ object: JSON, or text: @autoclosure () -> String) {
-      if isJSON { self.object(object, isOfRadio: false) } else { line(Fit.safe(text())) }
+      if isJSON { self.object(object, isOfRadio: false) } else { line(MessageText.lines(text())) }
     }
   }
 

@@ -141,7 +141,9 @@
     private static func send(
       to peer: String, _ account: MessagingAccount, _ output: Output
     ) async throws {
-      let lines = LineReader { Swift.readLine() }
+      // A line with one character more is refused, and not cut.
+      let lines = TypedLines(characterCountMax: MessagingAccount.bodyByteCountMax + 1)
+      defer { lines.finish() }
       while let line = await lines.next() {
         guard !line.allSatisfy(\.isWhitespace) else { continue }
         do throws(MessagingError) {

@@ -224,8 +224,8 @@
       let nickname = item.nickname.map { $0.isEmpty ? "" : "/\($0)" } ?? ""
       let head = "\(time(item.time)) \(item.peer)\(nickname)"
       switch item.kind {
-      case .message: return Fit.safe("\(head): \(content(item))\(remark(item))")
-      case .sentElsewhere: return Fit.safe("\(head) <- \(content(item))\(remark(item))")
+      case .message: return "\(head): \(content(item))\(remark(item))"
+      case .sentElsewhere: return "\(head) <- \(content(item))\(remark(item))"
       case .gap(let count): return Fit.safe("\(head): messages that are missing: \(count)")
       case .archiveGap: return Fit.safe("\(head): the server no longer has all earlier messages")
       case .historyStart: return Fit.safe("\(head): earlier messages are only at the server")
@@ -237,8 +237,14 @@
       let parts =
         (message.text.isEmpty ? [] : [message.text]) + message.attachments.map(FileText.text)
       let head = "\(time(message.time)) \(message.recipient) <- "
-      return Fit.safe(
-        "\(head)\(parts.joined(separator: " ")) [\(message.id)] \(text(message.state))")
+      return "\(head)\(parts.joined(separator: " ")) [\(message.id)] \(text(message.state))"
+    }
+
+    /// A text that a terminal may show, with its line breaks. Its further lines are indented, so that none of them looks like
+    /// another message.
+    static func lines(_ text: String) -> String {
+      text.split(omittingEmptySubsequences: false) { $0.isNewline }
+        .map { Fit.safe(String($0)) }.joined(separator: "\n    ")
     }
 
     /// A time of milliseconds since 1970.

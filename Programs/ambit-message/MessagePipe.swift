@@ -175,7 +175,7 @@
             output.object(MessageJSON.statistics(account.statistics), isOfRadio: false)
           }
         } catch {
-          report(error.reason, output)
+          report(error.reason, output, reference: PipeCommand.reference(in: line))
         }
       }
       await store(messages, rows, account, output)
@@ -208,7 +208,7 @@
         default: break
         }
       } catch {
-        report(error.description, output)
+        report(error.description, output, reference: command.roomReference)
       }
     }
 
@@ -267,9 +267,12 @@
       }
     }
 
-    private static func report(_ reason: String, _ output: Output) {
+    private static func report(_ reason: String, _ output: Output, reference: String? = nil) {
       output.object(
-        .object(["event": .string("error"), "reason": .string(reason)]), isOfRadio: false)
+        .object([
+          "event": .string("error"), "reference": reference.map(JSON.string),
+          "reason": .string(reason),
+        ]), isOfRadio: false)
     }
   }
 
@@ -302,6 +305,20 @@
     ]
     /// The longest line in bytes: a text of the longest message, with every character escaped.
     static let byteCountMax = 6 * MessagingAccount.bodyByteCountMax + 4_096
+
+    /// The reference of a message to a room.
+    var roomReference: String? {
+      guard case .sendToRoom(_, _, _, let reference) = self else { return nil }
+      return reference
+    }
+
+    /// The reference of a line that is no command, if it has one.
+    static func reference(in line: String) -> String? {
+      guard line.utf8.count <= byteCountMax,
+        let value = try? JSONSerialization.jsonObject(with: Data(line.utf8))
+      else { return nil }
+      return (value as? [String: Any])?["reference"] as? String
+    }
 
     init(line: String) throws(FileFault) {
       guard line.utf8.count <= Self.byteCountMax else {
@@ -413,6 +430,14 @@
         guard bytes.count <= byteCountMax else {
           throw CommandFailure(.badData, "a message has at most \(byteCountMax) bytes")
         }
+      }
+      // Linux cuts the lines of a terminal.
+      if isatty(STDIN_FILENO) == 1,
+        bytes.split(separator: UInt8(ascii: "\n")).contains(where: { $0.count >= 4_095 })
+      {
+        throw CommandFailure(
+          .badData,
+          "a terminal cuts lines of 4,095 bytes or more; send longer ones from a file or a pipe")
       }
       if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
       guard let text = String(validating: bytes, as: UTF8.self) else {

@@ -40,6 +40,39 @@
       #expect(try PipeCommand(line: #"{"command":"presence"}"#) == .setAvailability(Availability()))
     }
 
+    @Test(
+      "A line that makes no sense has its reference in the error",
+      arguments: [
+        (#"{"command":"send","to":"b@x","body":"a","reference":"r1","deadline":null}"#, "r1"),
+        (#"{"command":"send-file","to":"b@x","reference":"r2"}"#, "r2"),
+        (#"{"command":"send","to":"b@x","body":"a","deadline":-1}"#, nil),
+        (#"{"command":"send","reference":7}"#, nil), ("no object", nil),
+      ] as [(String, String?)])
+    func reference(line: String, reference: String?) {
+      #expect(throws: (any Error).self) { try PipeCommand(line: line) }
+      #expect(PipeCommand.reference(in: line) == reference)
+    }
+
+    @Test
+    func
+      `The line breaks of a message are shown, and none of its lines looks like another message`()
+    {
+      #expect(
+        MessageText.lines("a: one\r\ntwo\u{1B}[2J\nb: three")
+          == "a: one\n    two\u{FFFD}[2J\n    b: three")
+    }
+
+    @Test func `Each reason of an outage is reported once`() {
+      var outage = Outage()
+      let silent = ConnectionState.offline(reason: "silent", isFinal: false)
+      let refused = ConnectionState.offline(reason: "refused", isFinal: false)
+      let news = [silent, .connecting, silent, refused, silent].map { outage.news($0) }
+      #expect(news == ["silent", nil, nil, "refused", nil])
+      #expect(outage.news(.online(address: "a@x/r", isResumed: true)) == nil)
+      #expect(outage.news(silent) == "silent")
+      #expect(outage.news(.offline(reason: "password", isFinal: true)) == nil)
+    }
+
     @Test func `Commands about files are read with their keys`() throws {
       #expect(
         try PipeCommand(line: #"{"command":"send-file","to":"bob@x","path":"/a b","deadline":2}"#)

@@ -17,8 +17,11 @@ struct LineEditor: Sendable {
     case stop
   }
 
-  /// What a line has room for; further characters are ignored.
+  /// What a line of commands has room for.
   static let characterCountMax = 4_096
+
+  /// What the line has room for; further characters are ignored.
+  var characterCountMax = LineEditor.characterCountMax
 
   /// The characters of the line.
   private(set) var text: [Character] = []
@@ -99,7 +102,7 @@ struct LineEditor: Sendable {
       // A mark that combines with the character before it, as in decomposed text.
       if cursor > 0, case let both = String([text[cursor - 1], character]), both.count == 1 {
         text[cursor - 1] = Character(both)
-      } else if text.count < Self.characterCountMax {
+      } else if text.count < characterCountMax {
         text.insert(character, at: cursor)
         cursor += 1
       }

@@ -32,6 +32,7 @@ final class LineTerminal: Sendable {
   ///   - complete: The words that fit; called while a line is edited.
   init(
     prompt: String, promptWidth: Int, history: [String],
+    characterCountMax: Int = LineEditor.characterCountMax,
     complete: @escaping @Sendable (String) -> LineEditor.Completion
   ) {
     self.promptWidth = promptWidth
@@ -39,6 +40,7 @@ final class LineTerminal: Sendable {
       state.prompt = prompt
       state.decoder.hasAlt = true
       state.editor.history = history
+      state.editor.characterCountMax = characterCountMax
       state.editor.complete = complete
     }
   }

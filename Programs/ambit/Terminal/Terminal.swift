@@ -187,6 +187,9 @@ package struct Output: Sendable {
   /// A line of the result.
   package func line(_ text: String) {
     clearProgress()
+    if Terminal.isTerminal(STDOUT_FILENO), let above = Self.place.withLock({ $0 }) {
+      return above { Self.write(text + "\n", to: STDOUT_FILENO) }
+    }
     Self.write(text + "\n", to: STDOUT_FILENO)
   }
 
@@ -200,6 +203,16 @@ package struct Output: Sendable {
     let isMarked = isOfRadio && Self.isSimulated.value
     let mark = JSON.Member(key: "simulated", value: .bool(true))
     line((isMarked ? object.adding([mark]) : object).line)
+  }
+
+  /// Makes place for lines of the result while a line is typed.
+  private static let place = Mutex<(@Sendable (() -> Void) -> Void)?>(nil)
+
+  /// Prints all that follows above a line that is being typed; nil for where the cursor is.
+  package static func print(above place: (@Sendable (() -> Void) -> Void)?) {
+    Self.place.withLock { $0 = place }
+    guard let place else { return handNotes(to: nil) }
+    handNotes { text in place { write(text + "\n", to: STDERR_FILENO) } }
   }
 
   /// The receiver of remarks while a view owns the screen.

@@ -25,7 +25,8 @@
     /// Joins a room, and creates it if its service allows that. Returns when the archive was read and messages are sent.
     ///
     /// Without a connection it throws ``MessagingError/offline``, and the room is joined with the next one. Reasons that can
-    /// pass are tried again.
+    /// pass are tried again. In a room that is joined already, another nickname takes the place of the one before (§7.6), unless
+    /// another occupant has it.
     ///
     /// - Parameters:
     ///   - room: The room's address.
@@ -84,7 +85,13 @@
       let jid = try jid(room)
       try Self.check(body)
       guard try await known({ $0.isWanted(jid) }) else { throw .notInRoom }
-      return try await accepted { account.host.send(ticket: $0, toRoom: jid, .init(body: body)) }
+      do throws(MessagingError) {
+        return try await accepted { account.host.send(ticket: $0, toRoom: jid, .init(body: body)) }
+      } catch {
+        // The stay may have ended meanwhile.
+        guard error == .outboxFull, try await !known({ $0.isWanted(jid) }) else { throw error }
+        throw .notInRoom
+      }
     }
 
     /// Uploads a file and sends it to all occupants, as ``MessagingAccount/send(file:to:deadline:)`` does to an account. A file
