@@ -281,6 +281,16 @@ struct WholeCommandTests {
     #expect(!written[given.upperBound...].contains("Pulse strap"))
   }
 
+  @Test("Ctrl-C ends a view that reads no keys, and the view gives the terminal back")
+  func viewWithoutKeys() async throws {
+    let run = try AmbitRun(["beacons"], environment: ["TERM": "xterm"], onTerminal: true)
+    #expect(await run.output.next(containing: "\u{1B}[?1049h\u{1B}[?25l") != nil)
+    try run.write("\u{3}")
+    let end = await run.end()
+    #expect(end.status == 128 + SIGINT)
+    #expect(end.output.contains { $0.contains("\u{1B}[?25h\u{1B}[?1049l") }, "\(end)")
+  }
+
   @Test("Ctrl-Z restores the shell's terminal, and continuing the live view redraws it")
   func liveViewStopped() async throws {
     let run = try AmbitRun(

@@ -79,7 +79,7 @@ struct Beacons: RadioCommand {
     _ survey: Guarded<BeaconSurvey>, _ clock: MonotonicClock, _ output: Output,
     _ isFullScreen: Bool, _ isPrinted: Guarded<Bool>
   ) async throws {
-    if isFullScreen { Terminal.enterFullScreen() }
+    if isFullScreen { Terminal.enterFullScreen(readsKeys: false) }
     // The first table soon, so that a short look shows something.
     var reportsUntilTable = 2
     var reportedMalformed = 0

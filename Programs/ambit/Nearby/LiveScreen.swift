@@ -64,7 +64,7 @@ final class LiveScreen: Sendable {
 
   /// Shows the view until it is quit or the task is cancelled.
   func run() async throws {
-    Terminal.enterFullScreen()
+    Terminal.enterFullScreen(readsKeys: true)
     defer { Terminal.restore() }
     Output.handNotes(to: { [post] in post.yield(.note($0)) })
     defer { Output.handNotes(to: nil) }

@@ -39,6 +39,8 @@ enum Terminal {
 
   private struct Saved {
     var mode = Mode.lines
+    /// Whether the program reads keys. Otherwise Ctrl-C and Ctrl-Z are signals.
+    var readsKeys = false
     /// Whether the terminal was given back while the program is stopped.
     var isSuspended = false
     /// The settings before the terminal was taken.
@@ -49,14 +51,14 @@ enum Terminal {
 
   private static let saved = Mutex(Saved())
 
-  /// Takes the whole screen, without cursor, and single key strokes without echo. Ctrl-C and
-  /// Ctrl-Z are keys, too, so that they come in order.
-  static func enterFullScreen() { enter(.fullScreen) }
+  /// Takes the whole screen, without cursor, and single key strokes without echo. If the program reads them, Ctrl-C
+  /// and Ctrl-Z are keys, too, so that they come in order.
+  static func enterFullScreen(readsKeys: Bool) { enter(.fullScreen, readsKeys: readsKeys) }
 
   /// Takes single key strokes without echo, on the screen as it is. Ctrl-C and Ctrl-Z are keys, too.
-  static func beginEditing() { enter(.editing) }
+  static func beginEditing() { enter(.editing, readsKeys: true) }
 
-  private static func enter(_ mode: Mode) {
+  private static func enter(_ mode: Mode, readsKeys: Bool) {
     saved.withLock { saved in
       guard saved.mode == .lines else { return }
       var settings = termios()
@@ -64,6 +66,7 @@ enum Terminal {
         saved.settings = settings
       }
       saved.mode = mode
+      saved.readsKeys = readsKeys
       take(saved, isNew: true)
     }
   }
@@ -119,11 +122,13 @@ enum Terminal {
   private static func take(_ saved: Saved, isNew: Bool) {
     if var settings = saved.settings {
       settings.c_lflag &= ~tcflag_t(saved.mode == .editing ? ECHO | ICANON | IEXTEN : ECHO | ICANON)
-      // Signals would come beside the keys, and so before or after others than they were typed.
-      let disabled = cc_t(0)  // _POSIX_VDISABLE
-      withUnsafeMutableBytes(of: &settings.c_cc) { keys in
-        keys[Int(VINTR)] = disabled
-        keys[Int(VSUSP)] = disabled
+      if saved.readsKeys {
+        // Signals would come beside the keys, and so before or after others than they were typed.
+        let disabled = cc_t(0)  // _POSIX_VDISABLE
+        withUnsafeMutableBytes(of: &settings.c_cc) { keys in
+          keys[Int(VINTR)] = disabled
+          keys[Int(VSUSP)] = disabled
+        }
       }
       tcsetattr(STDIN_FILENO, TCSANOW, &settings)
     }

@@ -16,10 +16,12 @@
   }
 
   extension InboxItem {
-    /// What the entry changes in an earlier message; nil for a message of its own. The ``body`` of a change is empty.
+    /// What the entry changes in an earlier message; nil for a message of its own, and for an encrypted change. The ``body`` of a
+    /// change is empty.
     public var revision: MessageRevision? {
       let all = XMLFragment.elements(of: elements)
       switch Revision.first(in: all) {
+      case .correction where EncryptionMark.bodyIsStandIn(in: all): return nil
       case .correction(let id):
         let body = all.first { $0.has("body", Namespace.client) }
         return .correction(of: id.text, text: body?.text ?? "")
@@ -38,7 +40,9 @@
     var bodyWithoutQuotation: String {
       guard elements.contains(Namespace.replies) else { return body }
       let marks = XMLFragment.elements(of: elements).lazy.compactMap(FallbackMark.init)
-      let ranges = marks.filter { $0.replaced == Namespace.replies }.compactMap(\.range)
+      // A quotation has one, and each is compared with each code point.
+      let ranges = Array(
+        marks.filter { $0.replaced == Namespace.replies }.compactMap(\.range).prefix(8))
       guard !ranges.isEmpty else { return body }
       // XEP-0426 counts code points.
       var kept = String.UnicodeScalarView()

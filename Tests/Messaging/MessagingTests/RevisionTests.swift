@@ -23,6 +23,11 @@
         "<reactions xmlns='urn:xmpp:reactions:0' id='1'><reaction>👍</reaction></reactions>"
       #expect(Self.item(reactions).revision == .reactions(to: "1", ["👍"]))
       #expect(Self.item("", body: "of its own").revision == nil)
+      let encrypted =
+        "<encrypted xmlns='eu.siacs.conversations.axolotl'/><body>It is encrypted.</body>"
+      #expect(
+        Self.item(encrypted + "<replace xmlns='urn:xmpp:message-correct:0' id='1'/>").revision
+          == nil)
     }
 
     @Test func `An answer names its message, and its text has no quotation`() {

@@ -217,16 +217,26 @@
 
   extension MessageContent {
     /// 128 bits of the text, or of the elements if there is no text: servers add elements. It is
-    /// compared among messages of one sender with one id only.
+    /// compared among messages of one sender with one id only, some of which a notification has brought, with the text
+    /// alone.
     package var digest: String {
       var high: UInt64 = 0xcbf2_9ce4_8422_2325
       var low: UInt64 = 0x8422_2325_cbf2_9ce4
-      for byte in (body.isEmpty ? elements : body).utf8 {
+      for byte in comparedText.utf8 {
         high = (high ^ UInt64(byte)) &* 0x100_0000_01b3
         low = (low &+ UInt64(byte)) &* 0x9e37_79b9_7f4a_7c15
         low ^= low >> 29
       }
       return OrderStreamID(high: high, low: low).description
+    }
+
+    /// The body, that of a change, which is among the elements, or the elements.
+    private var comparedText: String {
+      guard body.isEmpty else { return body }
+      guard elements.contains("<body") else { return elements }
+      let all = XMLFragment.elements(of: elements)
+      let text = all.first { $0.has("body", Namespace.client) }?.text ?? ""
+      return text.isEmpty || Revision.first(in: all) == nil ? elements : text
     }
   }
 

@@ -179,8 +179,7 @@
     /// elements, and is not the body, and so is that of a change of an earlier message: no app may show it as another one.
     init(reading stanza: MessageStanza) {
       let isStandIn =
-        stanza.payload.contains { EncryptionMark($0) != nil || $0.name == "encrypted" }
-        || stanza.payload.contains { FallbackMark($0).map { $0.range == nil } ?? false }
+        EncryptionMark.bodyIsStandIn(in: stanza.payload)
         || Revision.first(in: stanza.payload) != nil
       var writer = XMLWriter()
       for element in stanza.payload where !Self.isOfMachines(element) {

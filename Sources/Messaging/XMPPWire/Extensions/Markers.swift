@@ -138,6 +138,12 @@
 
   /// The mark of a message whose content is encrypted (XEP-0380): its body is not the content.
   package struct EncryptionMark: XMPPExtension {
+    /// Whether the body of a message with these elements only replaces content for clients without an extension.
+    package static func bodyIsStandIn(in payload: [XMLElement]) -> Bool {
+      payload.contains { Self($0) != nil || $0.name == "encrypted" }
+        || payload.contains { FallbackMark($0).map { $0.range == nil } ?? false }
+    }
+
     package var scheme: String
     package var name: String?
 

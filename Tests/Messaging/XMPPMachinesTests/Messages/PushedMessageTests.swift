@@ -42,6 +42,23 @@
       #expect(bench.store.violations == [])
     }
 
+    @Test
+    func `A correction that a notification has brought is confirmed by the stream and comes once`()
+    {
+      var bench = MachineBench()
+      bench.connect()
+      var pushed = message("m1")
+      pushed.kind = .content(MessageContent(body: "new text"))
+      _ = Self.push(&bench, pushed)
+      var corrected = message("m1")
+      corrected.kind = .content(
+        MessageContent(
+          body: "",
+          elements: "<body>new text</body><replace xmlns='urn:xmpp:message-correct:0' id='m0'/>"))
+      bench.receive(corrected)
+      #expect(Self.rows(bench).map(\.isProvisional) == [false])
+    }
+
     @Test func `Another text with the id of a notification is another message`() {
       var bench = MachineBench()
       bench.connect()
