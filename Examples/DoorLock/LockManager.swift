@@ -24,9 +24,18 @@ package final class LockManager: NSObject, CBCentralManagerDelegate, CBPeriphera
   }
 
   package func centralManagerDidUpdateState(_ central: CBCentralManager) {
-    guard central.state == .poweredOn, lock == nil else { return }
-    isSettingUp = true
-    central.scanForPeripherals(withServices: [Self.service])
+    guard central.state == .poweredOn else { return }
+    guard let lock else {
+      isSettingUp = true
+      central.scanForPeripherals(withServices: [Self.service])
+      return
+    }
+    // Switching Bluetooth off ended the connection. A restored peripheral may be connected or connecting.
+    if lock.state == .disconnected { connect(to: lock) }
+  }
+
+  private func connect(to lock: CBPeripheral) {
+    central?.connect(lock, options: [CBConnectPeripheralOptionNotifyOnConnectionKey: true])
   }
 
   package func centralManager(
@@ -36,8 +45,7 @@ package final class LockManager: NSObject, CBCentralManagerDelegate, CBPeriphera
     central.stopScan()
     lock = peripheral
     peripheral.delegate = self
-    central.connect(
-      peripheral, options: [CBConnectPeripheralOptionNotifyOnConnectionKey: true])
+    connect(to: peripheral)
   }
 
   package func centralManager(_ central: CBCentralManager, didConnect peripheral: CBPeripheral) {
@@ -52,8 +60,9 @@ package final class LockManager: NSObject, CBCentralManagerDelegate, CBPeriphera
     _ central: CBCentralManager, didDisconnectPeripheral peripheral: CBPeripheral,
     error: (any Error)?
   ) {
-    central.connect(
-      peripheral, options: [CBConnectPeripheralOptionNotifyOnConnectionKey: true])
+    // While Bluetooth is off, centralManagerDidUpdateState connects later.
+    guard central.state == .poweredOn else { return }
+    connect(to: peripheral)
   }
 
   package func peripheral(_ peripheral: CBPeripheral, didDiscoverServices error: (any Error)?) {

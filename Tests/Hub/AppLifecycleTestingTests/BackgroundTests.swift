@@ -48,6 +48,27 @@ extension SimulatedApp {
 
 @Suite(.serialized)
 struct BackgroundTests {
+  @Test(
+    arguments: [
+      SimulatedPhone.BluetoothOff.settings, .controlCenter, .airplaneMode(switchesBluetooth: true),
+    ], isolations)
+  func `The lock connects again when Bluetooth is switched on`(
+    _ way: SimulatedPhone.BluetoothOff, _ isolation: SimulatedPhone.Isolation
+  ) async throws {
+    try await SimulatedPhone.run(seed: 31, apps: [.doorLock], isolation: isolation) { phone in
+      let lock = LockDevice(of: phone)
+      let app = phone[.doorLock]
+      app.open()
+      try phone.until("connected", limit: .seconds(10)) { lock.isConnected }
+      phone.advance(by: .seconds(1))
+      phone.switchBluetoothOff(way)
+      phone.advance(by: .minutes(1))
+      #expect(!lock.isConnected)
+      phone.switchBluetoothOn()
+      try phone.until("connected again", limit: .seconds(60)) { lock.isConnected }
+    }
+  }
+
   @Test(arguments: isolations)
   func `A suspended app without the mode gets its events in the foreground`(
     _ isolation: SimulatedPhone.Isolation
