@@ -72,7 +72,11 @@ private final class StreamCore: @unchecked Sendable {
 
   var delegate: (any StreamDelegate)? {
     get { lock.withLock { explicitDelegate ?? stream as? any StreamDelegate } }
-    set { lock.withLock { explicitDelegate = newValue } }
+    set {
+      lock.withLock { explicitDelegate = newValue }
+      // Events that came without a delegate are pending.
+      signal()
+    }
   }
 
   var isOpen: Bool { lock.withLock { phase == .open } }
@@ -140,6 +144,7 @@ private final class StreamCore: @unchecked Sendable {
 
   /// Calls the delegate with the pending events. On a run loop.
   private func deliver() {
+    guard delegate != nil else { return }
     let (event, isConnected, ending) = (readyEvent, pipe.isConnected, ending)
     let (stream, events) = lock.withLock {
       (self.stream, nextEvents(event, isConnected: isConnected, ending))

@@ -15,10 +15,18 @@ final class ConnectionPipe: BytePipe {
   /// The name by which the system may hold the connection; nil if it can't be held.
   private let identifier: String?
   private let holding = Mutex(Holding())
+  private let observers = Mutex(Observers())
+
+  private struct Observers {
+    var input: (@Sendable () -> Void)?
+    var output: (@Sendable () -> Void)?
+  }
 
   private struct Holding {
     var holder: SocketHolder?
     var hasBegun = false
+    /// Whether the holder gets the connection once it is established.
+    var awaitsOpening = false
     /// How many bytes the streams have read.
     var readCount = 0
     /// Looks again whether they have read what woke the app.
@@ -32,6 +40,7 @@ final class ConnectionPipe: BytePipe {
     self.connection = connection
     self.identifier = identifier
     opening = Mutex(onOpen)
+    connection.observeOpening { [weak self] in self?.handleOpening() }
   }
 
   func open() {
@@ -43,6 +52,14 @@ final class ConnectionPipe: BytePipe {
     guard let onOpen, !connection.isConnected else { return }
     let token = onOpen(connection)
     held.withLock { $0 = token }
+  }
+
+  /// Has both streams report that they are open: the socket of a silent peer never becomes readable.
+  private func handleOpening() {
+    let observers = observers.withLock { $0 }
+    observers.input?()
+    observers.output?()
+    handOver()
   }
 
   var isConnected: Bool { connection.isConnected }
@@ -71,8 +88,14 @@ final class ConnectionPipe: BytePipe {
       OperationQueue.main.addOperation { holder.close() }
     }
   }
-  func observeInput(_ call: @escaping @Sendable () -> Void) { connection.observeInput(call) }
-  func observeOutput(_ call: @escaping @Sendable () -> Void) { connection.observeOutput(call) }
+  func observeInput(_ call: @escaping @Sendable () -> Void) {
+    observers.withLock { $0.input = call }
+    connection.observeInput(call)
+  }
+  func observeOutput(_ call: @escaping @Sendable () -> Void) {
+    observers.withLock { $0.output = call }
+    connection.observeOutput(call)
+  }
 }
 
 // Held by the system while the app is suspended.
@@ -112,18 +135,24 @@ extension ConnectionPipe {
     guard let holder else { return }
     if connection.isConnected { return holder.hold(connection) }
     holder.restore(connection)
-    // Behind the call of the delegate for the opened streams.
-    let endConnecting: @Sendable () -> Void = {
-      OperationQueue.main.addOperation { holder.endConnecting() }
+    holding.withLock { $0.awaitsOpening = true }
+    // Restored, or established meanwhile.
+    if connection.isConnected { handOver() }
+  }
+
+  /// Has the system hold the connection that was just established, if it is to be held.
+  private func handOver() {
+    let holder = holding.withLock { holding -> SocketHolder? in
+      guard holding.awaitsOpening else { return nil }
+      holding.awaitsOpening = false
+      return holding.holder
     }
-    guard !connection.isConnected else { return endConnecting() }
-    connection.observeOpening { [weak connection] in
-      // Not on the event loop, which must not wait for the system's answer.
-      guard let connection else { return }
-      DispatchQueue.global().async {
-        holder.hold(connection)
-        endConnecting()
-      }
+    guard let holder else { return }
+    // Not on the event loop, which must not wait for the system's answer.
+    DispatchQueue.global().async { [connection] in
+      holder.hold(connection)
+      // Behind the call of the delegate for the opened streams.
+      OperationQueue.main.addOperation { holder.endConnecting() }
     }
   }
 

@@ -145,6 +145,101 @@ struct StreamTests {
     await thread.end()
   }
 
+  /// Records which streams were opened, and the first bytes.
+  private final class Opens: NSObject, StreamDelegate, Sendable {
+    let events = Events<String>()
+
+    func stream(_ aStream: Stream, handle eventCode: Stream.Event) {
+      let name = aStream is InputStream ? "input" : "output"
+      switch eventCode {
+      case .openCompleted: events.add("\(name) open")
+      case .hasBytesAvailable:
+        var byte: UInt8 = 0
+        if (aStream as? InputStream)?.read(&byte, maxLength: 1) == 1 { events.add("byte \(byte)") }
+      default: break
+      }
+    }
+  }
+
+  /// The last step of preparing a stream; the others come before the connection.
+  private enum LastStep: CaseIterable { case opening, scheduling, settingDelegate }
+
+  @Test(arguments: LastStep.allCases, [false, true])
+  private func `Both streams to a silent server report once that they are open`(
+    _ last: LastStep, isVoIP: Bool
+  ) async throws {
+    let echoes = Events<Echo>()
+    // Silent until the client sends.
+    recorder.onAccept = { echoes.add(Echo($0, $1)) }
+    let (service, port) = await listening()
+    var streams: (input: InputStream?, output: OutputStream?)
+    DiscoveryContext.$override.withValue(discovery) {
+      Stream.getStreamsToHost(
+        withName: "127.0.0.1", port: Int(port), inputStream: &streams.input,
+        outputStream: &streams.output)
+    }
+    try await checkOpening(
+      (try #require(streams.input), try #require(streams.output)), last, isVoIP: isVoIP
+    ) {}
+    withExtendedLifetime(service) {}
+    await thread.end()
+  }
+
+  @Test(arguments: LastStep.allCases)
+  private func `Both streams to a silent service report once that they are open`(_ last: LastStep)
+    async throws
+  {
+    let echoes = Events<Echo>()
+    recorder.onAccept = { echoes.add(Echo($0, $1)) }
+    let (service, port) = await listening()
+    try await checkOpening(try Self.streams(found()), last, isVoIP: false) {
+      try reportResolution(port: port, "127.0.0.1")
+    }
+    withExtendedLifetime(service) {}
+    await thread.end()
+  }
+
+  /// Opens the streams on two run loops, with one step at the end, and sends a byte only after their first events.
+  private func checkOpening(
+    _ streams: (input: InputStream, output: OutputStream), _ last: LastStep, isVoIP: Bool,
+    connect: () throws -> Void
+  ) async throws {
+    let otherThread = RunLoopThread()
+    let delegate = Opens()
+    let prepared: [(Stream, RunLoop)] = [
+      (streams.input, thread.loop), (streams.output, otherThread.loop),
+    ]
+    let voIP = StreamNetworkServiceTypeValue.voIP
+    if isVoIP {
+      for (stream, _) in prepared { stream.setProperty(voIP, forKey: .networkServiceType) }
+    }
+    func prepare(_ step: LastStep) {
+      for (stream, loop) in prepared {
+        switch step {
+        case .opening: stream.open()
+        case .scheduling: stream.schedule(in: loop, forMode: .default)
+        case .settingDelegate: stream.delegate = delegate
+        }
+      }
+    }
+    for step in LastStep.allCases.reversed() where step != last { prepare(step) }
+    if last == .opening { prepare(last) }
+    try connect()
+    #expect(await recorder.events.next() == "accepted")
+    if last != .opening {
+      // What the loops had to do before the last step is done.
+      await thread.run {}
+      await otherThread.run {}
+      prepare(last)
+    }
+    #expect(Set(await delegate.events.next(2)) == ["input open", "output open"])
+    #expect(streams.output.write([7], maxLength: 1) == 1)
+    #expect(await delegate.events.next() == "byte 7")
+    streams.input.close()
+    streams.output.close()
+    await otherThread.end()
+  }
+
   @Test(arguments: [0, -1, 65_536])
   func `Streams to a port that is none fail when they are opened`(_ port: Int) async throws {
     var output: OutputStream?
