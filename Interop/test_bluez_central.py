@@ -138,7 +138,7 @@ async def test_bluetoothd_s_radio_is_used_where_none_is_named_and_it_is_on(bluez
 async def test_an_ordinary_user_discovers_a_device(bluez, user, radio):
     async with bumble_peripheral(radio):
         # Until it is found: the other devices of the radio end the command then.
-        line = await user.run("scan", "--json", seconds=8, shell=f"| grep -m 1 '{NAME}'")
+        line = await user.run("scan", "--json", seconds=30, shell=f"| grep -m 1 '{NAME}'")
     assert json.loads(line)["rssi"] < 0
 
 
